@@ -1,0 +1,130 @@
+"""Classifier metrics when evaluation labels are missing: exact laws, bounds and posteriors.
+
+Only this module is lazy: a name is imported from its module when it is first used, so that
+``import labelbayes`` costs milliseconds.
+"""
+
+import importlib
+import sys
+import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labelbayes import plots, report
+    from labelbayes.bounds.worst_case import bound_worst_case
+    from labelbayes.data.evaluation_set import Counts, EvaluationSet
+    from labelbayes.data.examples import load_breast_cancer_scores
+    from labelbayes.data.masking import mask_mar, mask_mcar, mask_mnar
+    from labelbayes.data.read import read_evaluation
+    from labelbayes.data.simulate import simulate_scores
+    from labelbayes.imputation.impute import Imputation, impute
+    from labelbayes.ladder import Ladder, ladder
+    from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
+    from labelbayes.laws.pemi import estimate_pemi
+    from labelbayes.metrics.confusion import fbeta
+    from labelbayes.results.continuous import NormalLaw, RatioLaw
+    from labelbayes.results.count_law import CountLaw
+    from labelbayes.results.distribution import DiscreteLaw, DrawsLaw, MetricDistribution
+    from labelbayes.results.estimates import Bounds, Estimates, stack
+    from labelbayes.results.interval import Interval
+    from labelbayes.results.mixture import MixtureLaw
+
+    __version__: str
+
+__all__ = [
+    "Bounds",
+    "CountLaw",
+    "Counts",
+    "DiscreteLaw",
+    "DrawsLaw",
+    "Estimates",
+    "EvaluationSet",
+    "Imputation",
+    "Interval",
+    "Ladder",
+    "MetricDistribution",
+    "MixtureLaw",
+    "NormalLaw",
+    "RatioLaw",
+    "bound_worst_case",
+    "estimate_labeled",
+    "estimate_pemi",
+    "estimate_shared_rate",
+    "fbeta",
+    "impute",
+    "ladder",
+    "load_breast_cancer_scores",
+    "mask_mar",
+    "mask_mcar",
+    "mask_mnar",
+    "plots",
+    "read_evaluation",
+    "report",
+    "simulate_scores",
+    "stack",
+]
+
+_ROOMS = ("plots", "report")
+
+_MODULES = {
+    "Bounds": "labelbayes.results.estimates",
+    "CountLaw": "labelbayes.results.count_law",
+    "Counts": "labelbayes.data.evaluation_set",
+    "DiscreteLaw": "labelbayes.results.distribution",
+    "DrawsLaw": "labelbayes.results.distribution",
+    "Estimates": "labelbayes.results.estimates",
+    "EvaluationSet": "labelbayes.data.evaluation_set",
+    "Imputation": "labelbayes.imputation.impute",
+    "Interval": "labelbayes.results.interval",
+    "Ladder": "labelbayes.ladder",
+    "MetricDistribution": "labelbayes.results.distribution",
+    "MixtureLaw": "labelbayes.results.mixture",
+    "NormalLaw": "labelbayes.results.continuous",
+    "RatioLaw": "labelbayes.results.continuous",
+    "bound_worst_case": "labelbayes.bounds.worst_case",
+    "estimate_labeled": "labelbayes.laws.labeled",
+    "estimate_pemi": "labelbayes.laws.pemi",
+    "estimate_shared_rate": "labelbayes.laws.labeled",
+    "fbeta": "labelbayes.metrics.confusion",
+    "impute": "labelbayes.imputation.impute",
+    "ladder": "labelbayes.ladder",
+    "load_breast_cancer_scores": "labelbayes.data.examples",
+    "mask_mar": "labelbayes.data.masking",
+    "mask_mcar": "labelbayes.data.masking",
+    "mask_mnar": "labelbayes.data.masking",
+    "read_evaluation": "labelbayes.data.read",
+    "simulate_scores": "labelbayes.data.simulate",
+    "stack": "labelbayes.results.estimates",
+}
+
+
+class _Root(types.ModuleType):
+    """The package: `lb.ladder` is the function, also after its module was imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # The import system sets each imported submodule on its package, whatever the name means.
+        if not (name in _MODULES and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Root
+
+
+def __getattr__(name: str) -> object:
+    value: object
+    if name in _MODULES:
+        value = getattr(importlib.import_module(_MODULES[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"{__name__}.{name}")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version(__name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""What was observed: labels, scores and decisions, and where they are read from."""
