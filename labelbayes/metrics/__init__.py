@@ -1,0 +1,1 @@
+"""What is to be known: metrics on complete labels."""
