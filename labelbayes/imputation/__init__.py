@@ -1,0 +1,1 @@
+"""Belief about each missing label."""

@@ -1,0 +1,89 @@
+"""Platt scaling under many sets of weights at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from labelbayes._checks import FloatArray
+
+#: Prior variance of the Platt slope, per standard deviation of the input. Without a ridge the
+#: slope of separable labels is infinite and every p is 0 or 1. In simulated sets with 30 to 50
+#: labels of AUC .98, 95% intervals cover .57 to .75 with no ridge, .85 to .91 with this one and
+#: less again with a stronger one; with 500 labels it makes no difference.
+SLOPE_VARIANCE = 25.0
+
+_MOST_STEPS = 200
+
+Loss = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def fit_platt(
+    z: FloatArray, positive: FloatArray, negative: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return Platt coefficients under many sets of weights at once.
+
+    Damped Newton steps on the ridge-penalized logistic loss, which is strictly convex once both
+    classes have weight; all sets step together, so 50 refits cost little more than one.
+
+    Parameters
+    ----------
+    z : ndarray of float, shape (n_scores,)
+        Standardized scores.
+    positive, negative : ndarray of float >= 0, shape (n_sets, n_scores)
+        Weight of positive and of negative labels at each score; both have some in each set.
+
+    Returns
+    -------
+    slope, intercept : ndarray of float, shape (n_sets,)
+        Coefficients, to a relative step of 1e-10.
+
+    Raises
+    ------
+    RuntimeError
+        If a set has not converged after 200 steps.
+    """
+    total = positive + negative
+    slope = np.zeros(len(total))
+    intercept = np.log(positive.sum(axis=1)) - np.log(negative.sum(axis=1))
+
+    def loss(slope: FloatArray, intercept: FloatArray) -> FloatArray:
+        eta = slope[:, None] * z + intercept[:, None]
+        fit = (total * np.logaddexp(0, eta) - positive * eta).sum(axis=1)
+        return np.asarray(fit + slope**2 / (2 * SLOPE_VARIANCE))
+
+    current = loss(slope, intercept)
+    for _ in range(_MOST_STEPS):
+        p = expit(slope[:, None] * z + intercept[:, None])
+        excess = total * p - positive
+        curvature = total * p * (1 - p)
+        mass = np.maximum(curvature.sum(axis=1), np.finfo(float).tiny)
+        middle = (curvature @ z) / mass
+        # Around the weighted middle the two directions decouple: no determinant to cancel.
+        spread = np.einsum("rk,rk->r", curvature, (z - middle[:, None]) ** 2)
+        down = excess.sum(axis=1)
+        slope_step = (excess @ z + slope / SLOPE_VARIANCE - middle * down) / (
+            spread + 1 / SLOPE_VARIANCE
+        )
+        step = np.array([slope_step, down / mass - middle * slope_step])
+        step, current = _damp(step, slope, intercept, current, loss)
+        slope, intercept = slope - step[0], intercept - step[1]
+        if (np.abs(step) <= 1e-10 * (1 + np.abs([slope, intercept]))).all():
+            return slope, intercept
+    raise RuntimeError(f"Platt scaling did not converge in {_MOST_STEPS} steps.")
+
+
+def _damp(
+    step: FloatArray, slope: FloatArray, intercept: FloatArray, current: FloatArray, loss: Loss
+) -> tuple[FloatArray, FloatArray]:
+    """Halve each set's step until its loss does not rise; return steps and new losses."""
+    reached = loss(slope - step[0], intercept - step[1])
+    for _ in range(60):
+        rises = ~(reached <= current + 1e-12 * np.abs(current))
+        if not rises.any():
+            break
+        step = np.where(rises, step / 2, step)
+        reached = loss(slope - step[0], intercept - step[1])
+    return step, reached

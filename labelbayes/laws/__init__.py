@@ -1,0 +1,1 @@
+"""The law of a metric, given the belief about each missing label."""

@@ -1,0 +1,168 @@
+"""The rungs of the assumption ladder that rest on laws, each in the form that the ladder calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.impute import Imputation, impute
+from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
+from labelbayes.laws.pemi import estimate_pemi
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.results.estimates import Estimates
+from labelbayes.results.sentences import Target
+
+
+@dataclass(frozen=True, eq=False)
+class RungInputs:
+    """What every rung is given.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        The data.
+    metrics : sequence of CountMetric
+        What is asked for.
+    target : {"sample", "population"}
+        One target per ladder.
+    imputation : Imputation, optional
+        The user's own belief; None lets each rung form its own.
+    seed : numpy.random.SeedSequence
+        A child of the ladder's seed, so that no rung's draws depend on another rung.
+    """
+
+    evaluation: EvaluationSet
+    metrics: Sequence[CountMetric]
+    target: Target
+    imputation: Imputation | None
+    seed: np.random.SeedSequence
+
+    def rng(self) -> np.random.Generator:
+        """Return the generator of this rung."""
+        return np.random.default_rng(self.seed)
+
+
+def labeled_only(inputs: RungInputs) -> Estimates:
+    """Return the law that the labeled rows alone give.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_labeled`.
+    """
+    return estimate_labeled(
+        inputs.evaluation, metrics=inputs.metrics, target=inputs.target, rng=inputs.rng()
+    )
+
+
+def coin_flip(inputs: RungInputs) -> Estimates:
+    """Return the law under p = 1/2, with the sentence that it is no ignorance.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_pemi`.
+    """
+    return _pemi(inputs, impute(inputs.evaluation, "maxent"))
+
+
+def shared_rate(inputs: RungInputs) -> Estimates:
+    """Return the law under one unknown rate per decision.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_shared_rate`.
+    """
+    return estimate_shared_rate(
+        inputs.evaluation, metrics=inputs.metrics, target=inputs.target, rng=inputs.rng()
+    )
+
+
+def prevalence(inputs: RungInputs) -> Estimates:
+    """Return the law under the labeled rows' rate of positives, itself estimated.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_pemi`.
+    """
+    return _pemi(inputs, impute(inputs.evaluation, "prevalence", rng=inputs.rng()))
+
+
+def calibration_known(inputs: RungInputs) -> Estimates:
+    """Return the law under a calibration taken as exactly known.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_pemi`.
+    """
+    belief = inputs.imputation
+    if belief is None:
+        belief = impute(inputs.evaluation, n_refits=0, rng=inputs.rng())
+    return _pemi(inputs, belief.without_refits())
+
+
+def calibration_refitted(inputs: RungInputs) -> Estimates:
+    """Return the law under a calibration with its uncertainty.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `estimate_pemi`.
+
+    Raises
+    ------
+    ValueError
+        If the user's own belief has no refits.
+    """
+    belief = inputs.imputation
+    if belief is None:
+        belief = impute(inputs.evaluation, rng=inputs.rng())
+    if not belief.n_refits and inputs.evaluation.n_unlabeled:
+        raise ValueError("the given probabilities come without refits")
+    return _pemi(inputs, belief)
+
+
+def _pemi(inputs: RungInputs, belief: Imputation) -> Estimates:
+    return estimate_pemi(
+        inputs.evaluation,
+        belief,
+        metrics=inputs.metrics,
+        target=inputs.target,
+        rng=inputs.rng(),
+    )
