@@ -1,0 +1,1 @@
+"""What holds without believing any probability of a missing label."""

@@ -1,0 +1,182 @@
+"""Bounds that hold whatever the missing labels are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit
+from labelbayes.data.evaluation_set import Counts, EvaluationSet
+from labelbayes.laws.rungs import RungInputs
+from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.results.estimates import Bounds
+from labelbayes.results.interval import Interval
+from labelbayes.results.sentences import TARGETS, Target, attained_bounds, population_bounds
+
+
+def bound_worst_case(
+    evaluation: EvaluationSet,
+    *,
+    metrics: Sequence[str | CountMetric] | None = None,
+    target: Target = "sample",
+    ci_prob: float = CI_PROB,
+) -> Bounds:
+    """Return the smallest and largest value of each metric over all completions of the labels.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Labels and decisions; no label is needed.
+    metrics : sequence of str or CountMetric, optional
+        None stands for accuracy, precision, recall and f1.
+    target : {"sample", "population"}, default "sample"
+        Bare bounds for these rows, or an Imbens-Manski interval for rows drawn like these.
+    ci_prob : float, default 0.95
+        Coverage of the latter.
+
+    Returns
+    -------
+    Bounds
+        An interval per metric. Completions that leave a metric undefined are left out, and
+        `undefined_reason` says that there are some; nan where all do.
+
+    Raises
+    ------
+    ValueError
+        If an option is none of those above.
+
+    See Also
+    --------
+    estimate_shared_rate : The weakest belief that gives a law.
+
+    Notes
+    -----
+    **Assumes** nothing about the missing labels. Every count metric is largest when all missing
+    rows that are predicted positive are positive and all others negative, and smallest the other
+    way round, so the bounds are attained.
+
+    For the population the two ends are estimated; their standard errors come from the delta
+    method on the six kinds of rows, each with half a row added so that an end at 0 or 1 is not
+    taken for certain.
+
+    References
+    ----------
+    .. [1] C. F. Manski, "Nonparametric bounds on treatment effects", American Economic Review
+       80(2), 319-323, 1990.
+    .. [2] G. W. Imbens and C. F. Manski, "Confidence intervals for partially identified
+       parameters", Econometrica 72(6), 1845-1857, 2004.
+
+    Examples
+    --------
+    >>> evaluation = EvaluationSet([1, 0, None, 1], y_pred=[1, 0, 1, 0])
+    >>> print(bound_worst_case(evaluation)["precision"])
+    [0.500, 1.000] (bounds)
+    """
+    asked = resolve_metrics(metrics)
+    check_choice("target", target, TARGETS)
+    share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
+    known = evaluation.counts
+    intervals, reasons = {}, {}
+    for metric in asked:
+        intervals[metric.name], some_undefined = _attained(metric, known)
+        if some_undefined:
+            reasons[metric.name] = metric.undefined_when
+        if target == "population":
+            intervals[metric.name] = _cover(metric, known, intervals[metric.name], share)
+    is_sample = target == "sample"
+    return Bounds(
+        intervals,
+        method="worst case" if is_sample else "worst case, Imbens-Manski interval",
+        assumption="none about the missing labels",
+        target=target,
+        statement="bounds" if is_sample else "confidence",
+        n_labeled=evaluation.n_labeled,
+        n_unlabeled=evaluation.n_unlabeled,
+        notes=(attained_bounds() if is_sample else population_bounds(share),),
+        undefined_reasons=reasons,
+    )
+
+
+def _attained(metric: CountMetric, known: Counts) -> tuple[Interval, bool]:
+    """Extremes over completions, and whether some completion leaves the metric undefined.
+
+    Only the corners of the grid of (U, V) can be undefined, so the corners and their neighbors
+    hold both extremes.
+    """
+    n_positive = known.unlabeled_predicted_positive
+    n_negative = known.unlabeled_predicted_negative
+    u = np.unique(np.clip([0, 1, n_positive - 1, n_positive], 0, n_positive))[:, None]
+    v = np.unique(np.clip([0, 1, n_negative - 1, n_negative], 0, n_negative))[None, :]
+    values = metric(
+        known.tp + u, known.fp + n_positive - u, known.fn + v, known.tn + n_negative - v
+    )
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return Interval(math.nan, math.nan, math.nan, "bounds"), True
+    span = Interval(float(defined.min()), float(defined.max()), math.nan, "bounds")
+    return span, len(defined) < values.size
+
+
+def _cover(metric: CountMetric, known: Counts, bounds: Interval, ci_prob: float) -> Interval:
+    """Imbens-Manski interval around estimated bounds, inside the metric's range."""
+    if math.isnan(bounds.low):
+        return Interval(math.nan, math.nan, ci_prob, "confidence")
+    low_error, high_error = _standard_errors(metric, known)
+    largest = max(low_error, high_error)
+
+    def excess(c: float) -> float:
+        return float(ndtr(c + bounds.width / largest) - ndtr(-c)) - ci_prob
+
+    c = brentq(excess, 0.0, 10.0) if largest > 0 else 0.0
+    return Interval(
+        max(metric.lowest, bounds.low - c * low_error),
+        min(metric.highest, bounds.high + c * high_error),
+        ci_prob,
+        "confidence",
+    )
+
+
+def _standard_errors(metric: CountMetric, known: Counts) -> tuple[float, float]:
+    """Return the standard errors of the lower and of the upper end."""
+    rows = 0.5 + np.array(
+        [
+            known.tp,
+            known.fp,
+            known.fn,
+            known.tn,
+            known.unlabeled_predicted_positive,
+            known.unlabeled_predicted_negative,
+        ],
+        dtype=float,
+    )
+    # Cell of the confusion matrix that each kind of row falls into at the lower end (missing
+    # rows are errors) and at the upper end (missing rows are right): tp 0, fp 1, fn 2, tn 3.
+    at_low, at_high = [0, 1, 2, 3, 1, 2], [0, 1, 2, 3, 0, 3]
+    return _delta_error(metric, rows, at_low), _delta_error(metric, rows, at_high)
+
+
+def _delta_error(metric: CountMetric, rows: FloatArray, cell: list[int]) -> float:
+    cells = np.bincount(cell, weights=rows, minlength=4)
+    slope = metric.gradient(list(cells))[cell]
+    # The metric does not change when all rows are doubled, so the mean slope is 0.
+    return math.sqrt(float(rows @ slope**2))
+
+
+def worst_case(inputs: RungInputs) -> Bounds:
+    """Return the bounds that hold whatever the missing labels are, as a rung of the ladder.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Bounds
+        See `bound_worst_case`.
+    """
+    return bound_worst_case(inputs.evaluation, metrics=inputs.metrics, target=inputs.target)
