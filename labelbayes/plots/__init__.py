@@ -1,0 +1,6 @@
+"""Figures, one file per kind; every one returns the Axes that it drew on."""
+
+from labelbayes.plots.ladder import plot_ladder
+from labelbayes.plots.law import plot_law
+
+__all__ = ["plot_ladder", "plot_law"]

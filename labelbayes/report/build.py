@@ -1,0 +1,169 @@
+"""What a report holds: the facts of the data and the ladder, before any words or files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from labelbayes.data.evaluation_set import Counts, EvaluationSet
+from labelbayes.imputation.impute import Imputation
+from labelbayes.ladder import Ladder, ladder
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.report.words import (
+    FactsOfData,
+    notebook_html,
+    report_text,
+    sentences_of,
+)
+from labelbayes.results.estimates import Bounds, Estimates
+from labelbayes.results.sentences import Target
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A ladder, the data that it stands on, and what both mean.
+
+    Parameters
+    ----------
+    title : str
+        What the report is about.
+    facts : FactsOfData
+        Counts of the data and what was noticed in them.
+    ladder : Ladder
+        The numbers.
+    seed : int or None
+        Seed of refits and draws; None where a generator or fresh entropy was used.
+    version : str
+        Version of labelbayes.
+
+    See Also
+    --------
+    build_report : Makes one.
+    labelbayes.report.write.write_report : Writes it to files.
+    """
+
+    title: str
+    facts: FactsOfData
+    ladder: Ladder
+    seed: int | None
+    version: str
+
+    @property
+    def verdict(self) -> str:
+        """How far assumptions move each number, and how far data noise does, in a sentence."""
+        return self.ladder.verdict
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the numbers mean and what was assumed, one sentence each."""
+        return sentences_of(self.facts, self.ladder)
+
+    def __repr__(self) -> str:
+        """Return the facts, the ladder and the verdict as text."""
+        return report_text(self.title, self.facts, self.ladder)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.title, self.facts, self.ladder)
+
+
+def build_report(
+    evaluation: EvaluationSet,
+    *,
+    truth: EvaluationSet | None = None,
+    metrics: Sequence[str | CountMetric] | None = None,
+    target: Target = "sample",
+    imputation: Imputation | None = None,
+    extra: Mapping[str, Estimates | Bounds] | None = None,
+    title: str = "Metrics with missing labels",
+    rng: np.random.Generator | int | None = None,
+) -> Report:
+    """Gather the facts of the data and the assumption ladder into one report.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        The data.
+    truth : EvaluationSet, optional
+        The same rows with all labels, where they are known after all.
+    metrics : sequence of str or CountMetric, optional
+        None stands for accuracy, precision, recall and f1.
+    target : {"sample", "population"}, default "sample"
+        The metrics of these rows once all labels are known, or of rows drawn like these.
+    imputation : Imputation, optional
+        Your own belief about the missing labels, in place of the default calibration.
+    extra : mapping of str to Estimates or Bounds, optional
+        Further rungs of yours, of the same target.
+    title : str, default "Metrics with missing labels"
+        What the report is about.
+    rng : numpy.random.Generator, int, optional
+        Where refits and draws come from. An int makes the report repeatable and is named in it.
+
+    Returns
+    -------
+    Report
+        Shows itself in a notebook; `write_report` writes it to files.
+
+    Raises
+    ------
+    ValueError
+        As `ladder`.
+    TypeError
+        If `evaluation` is no EvaluationSet.
+
+    See Also
+    --------
+    labelbayes.ladder.ladder : The numbers alone.
+
+    Notes
+    -----
+    **Assumes** on each rung what stands beside it, and on all of them that rows are independent.
+
+    Examples
+    --------
+    >>> evaluation = EvaluationSet([1, 0, None, 1, 0], [0.9, 0.2, 0.8, 0.4, 0.1])
+    >>> report = build_report(evaluation, metrics=["precision"], rng=0)
+    >>> report.facts.n_unlabeled
+    1
+    """
+    steps = ladder(
+        evaluation,
+        metrics=metrics,
+        target=target,
+        imputation=imputation,
+        extra=extra,
+        truth=truth,
+        rng=rng,
+    )
+    seed = int(rng) if isinstance(rng, (int, np.integer)) else None
+    return Report(title, _facts(evaluation), steps, seed, installed_version())
+
+
+def _facts(evaluation: EvaluationSet) -> FactsOfData:
+    counts: Counts = evaluation.counts
+    score = evaluation.y_score
+    is_cut = score is not None and np.array_equal(score >= evaluation.threshold, evaluation.y_pred)
+    return FactsOfData(
+        n=evaluation.n,
+        n_rows=evaluation.n_rows,
+        counts=counts,
+        threshold=evaluation.threshold if is_cut else None,
+        pos_label=None if evaluation.pos_label is None else str(evaluation.pos_label),
+        notes=evaluation.notes,
+    )
+
+
+def installed_version() -> str:
+    """Return the version of labelbayes.
+
+    Returns
+    -------
+    str
+        As installed; a source tree that is merely on the path has none and says so.
+    """
+    try:
+        return version("labelbayes")
+    except PackageNotFoundError:
+        return "(not installed)"

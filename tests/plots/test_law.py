@@ -1,0 +1,204 @@
+"""The figure of a law holds the law."""
+
+import inspect
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.impute import impute
+from labelbayes.laws.pemi import estimate_pemi
+from labelbayes.plots.law import plot_law
+from labelbayes.plots.shapes import MAX_STEMS, shape_of
+from labelbayes.plots.style import PALETTE
+from labelbayes.results.continuous import NormalLaw, RatioLaw
+from labelbayes.results.distribution import DiscreteLaw, DrawsLaw
+from labelbayes.results.mixture import MixtureLaw
+
+COIN = DiscreteLaw(np.array([0.75, 1.0]), np.array([0.4, 0.6]))
+
+
+def _laws(n_rows=400, n_refits=0, metrics=("accuracy", "recall", "f1")):
+    rng = np.random.default_rng(5)
+    score = rng.random(n_rows)
+    label = np.where(rng.random(n_rows) < 0.5, np.nan, rng.random(n_rows) < score)
+    evaluation = EvaluationSet(label, score)
+    belief = impute(evaluation, "histogram", n_refits=n_refits, rng=1)
+    return estimate_pemi(evaluation, belief, metrics=metrics)
+
+
+def _stems(ax):
+    points = [line for line in ax.lines if line.get_linestyle() == "None"]
+    return points[0].get_xdata(), points[0].get_ydata()
+
+
+def _legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_few_values_are_stems_with_their_probabilities() -> None:
+    ax = plot_law(COIN, metric="precision")
+    x, y = _stems(ax)
+    np.testing.assert_array_equal(x, COIN.support)
+    np.testing.assert_array_equal(y, COIN.pmf)
+    assert ax.get_xlabel() == "precision"
+    assert ax.get_ylabel() == "probability"
+
+
+def test_the_exact_law_is_drawn_as_it_is() -> None:
+    law = _laws(40)["accuracy"]
+    x, y = _stems(plot_law(law))
+    assert len(x) <= MAX_STEMS
+    np.testing.assert_allclose(np.cumsum(y), law.cdf(x), atol=2e-4)
+    assert y.sum() == pytest.approx(1.0, abs=3e-4)
+
+
+@pytest.mark.parametrize("n_refits", [0, 5])
+def test_many_values_are_steps_of_the_cdf(n_refits: int) -> None:
+    law = _laws(n_refits=n_refits)["f1"]
+    ax = plot_law(law)
+    steps = next(patch for patch in ax.patches if isinstance(patch, StepPatch)).get_data()
+    mass = steps.values * np.diff(steps.edges)
+    np.testing.assert_allclose(np.cumsum(mass), law.cdf(steps.edges[1:]) - law.cdf(steps.edges[0]))
+    assert mass.sum() == pytest.approx(1.0, abs=3e-4)
+    assert f"in {len(mass)} bins" in ax.get_ylabel()
+
+
+def test_evenly_spaced_values_show_no_comb() -> None:
+    law = _laws(4_000, metrics=("accuracy",))["accuracy"]
+    shape = shape_of(law)
+    assert shape.form == "steps"
+    turns = np.diff(np.sign(np.diff(shape.y)))
+    assert np.count_nonzero(turns) <= 3
+    # The same law on bins that ignore where its values lie does show one.
+    edges = np.linspace(shape.x[0], shape.x[-1], 41)
+    density = np.diff(law.cdf(edges))
+    assert np.count_nonzero(np.diff(np.sign(np.diff(density)))) > 3
+
+
+def test_a_law_too_long_to_list_is_drawn_from_its_cdf() -> None:
+    rng = np.random.default_rng(2)
+    y_pred = rng.random(200_000) < 0.5
+    evaluation = EvaluationSet(np.full(200_000, np.nan), y_pred=y_pred)
+    law = estimate_pemi(evaluation, impute(evaluation, "maxent"), metrics=["f1"])["f1"]
+    shape = shape_of(law)
+    assert shape.form == "steps"
+    assert (shape.y * np.diff(shape.x)).sum() == pytest.approx(1.0, abs=3e-4)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        NormalLaw(0.8, 0.05),
+        RatioLaw(50.0, 80.0, 4.0, 6.0, 3.0),
+        MixtureLaw((NormalLaw(0.4, 0.05), NormalLaw(0.6, 0.05))),
+    ],
+)
+def test_a_continuous_law_is_a_density(law) -> None:
+    ax = plot_law(law)
+    line = ax.lines[0]
+    x, y = line.get_xdata(), line.get_ydata()
+    assert np.trapezoid(y, x) == pytest.approx(1.0, abs=2e-3)
+    assert ax.get_ylabel() == "density"
+
+
+def test_mass_at_the_end_of_the_range_is_said() -> None:
+    law = NormalLaw(0.95, 0.05)
+    shape = shape_of(law)
+    assert shape.at_ends == (0.0, pytest.approx(1 - law.cdf(1 - 1e-9), abs=1e-6))
+    assert any("sits at 1 itself" in text.get_text() for text in plot_law(law).texts)
+    assert shape_of(NormalLaw(0.5, 0.05)).at_ends == (0.0, 0.0)
+
+
+def test_draws_are_shares() -> None:
+    law = DrawsLaw(np.array([0.2, np.nan, 0.4, 0.4]), "no row is positive")
+    ax = plot_law(law, metric="recall")
+    x, y = _stems(ax)
+    np.testing.assert_allclose(x, [0.2, 0.4])
+    np.testing.assert_allclose(y, [1 / 3, 2 / 3])
+    assert ax.get_ylabel() == "share of 4 draws"
+    note = ax.texts[0].get_text()
+    assert note.startswith("recall is undefined with probability 0.25 (no row is positive)")
+    many = DrawsLaw(np.random.default_rng(1).normal(0.5, 0.1, 5_000))
+    assert shape_of(many).form == "steps"
+
+
+def test_a_point_is_one_stem() -> None:
+    for law in (NormalLaw(0.9, 0.0), DiscreteLaw(np.array([0.9]), np.array([1.0]))):
+        x, y = _stems(plot_law(law))
+        assert (x.tolist(), y.tolist()) == ([0.9], [1.0])
+
+
+def test_interval_and_mean_are_marked_and_named() -> None:
+    ax = plot_law(COIN, ci_prob=0.5, kind="hdi", truth=0.9)
+    span = COIN.interval(0.5, "hdi")
+    mark = next(line for line in ax.lines if str(line.get_label()).startswith("50% interval"))
+    assert tuple(mark.get_xdata()) == (span.low, span.high)
+    assert _legend(ax) == [
+        f"50% interval (hdi) {span.low:.3f} to {span.high:.3f}",
+        "mean 0.900",
+        "truth 0.900",
+    ]
+    low, high = ax.get_xlim()
+    assert low < 0.75
+    assert high > 1.0
+
+
+def test_an_undefined_law_gives_its_reason() -> None:
+    law = DiscreteLaw(np.empty(0), np.empty(0), 1.0, "no row is predicted positive")
+    ax = plot_law(law, metric="precision")
+    assert [text.get_text() for text in ax.texts] == [
+        "precision is undefined here:\nno row is predicted positive"
+    ]
+    assert not ax.lines
+
+
+def test_the_color_is_that_of_the_assumption() -> None:
+    ax = plot_law(COIN, assumption="prevalence")
+    assert ax.get_legend().get_title().get_text() == "prevalence"
+    assert {line.get_color() for line in ax.lines[:3]} >= {PALETTE["prevalence"]}
+
+
+def test_own_axes_are_drawn_on_and_others_made() -> None:
+    own = Figure().add_subplot()
+    assert plot_law(COIN, ax=own) is own
+    made = plot_law(COIN)
+    assert made.figure.number in plt.get_fignums()
+    assert made.figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_a_dark_page_gets_light_text() -> None:
+    own = Figure(facecolor="black").add_subplot(facecolor="black")
+    plot_law(COIN, ax=own)
+    assert own.xaxis.label.get_color() == "#e6edf3"
+
+
+def test_something_else_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"`law` must be the law of one metric; got Estimates\. .*"):
+        plot_law(_laws(40))
+
+
+OTHER_VALUES = {
+    "metric": "recall",
+    "assumption": "prevalence",
+    "ci_prob": 0.5,
+    "kind": "hdi",
+    "truth": 0.8,
+    "ax": None,  # tested above
+}
+
+
+def _picture(ax):
+    lines = [(line.get_xydata().tolist(), line.get_color()) for line in ax.lines]
+    return [lines, _legend(ax), ax.get_xlabel()]
+
+
+def test_every_option_changes_the_figure() -> None:
+    law = DiscreteLaw(np.arange(5) / 4, np.array([0.05, 0.1, 0.2, 0.3, 0.35]))
+    assert OTHER_VALUES.keys() == set(inspect.signature(plot_law).parameters) - {"law"}
+    plain = _picture(plot_law(law))
+    for name, value in OTHER_VALUES.items():
+        assert name == "ax" or _picture(plot_law(law, **{name: value})) != plain, name

@@ -1,0 +1,260 @@
+"""A report holds the numbers of the ladder, in every form."""
+
+import functools
+import html
+import inspect
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from labelbayes.bounds.worst_case import bound_worst_case
+from labelbayes.data.evaluation_set import Counts, EvaluationSet
+from labelbayes.imputation.impute import impute
+from labelbayes.ladder import ladder
+from labelbayes.report.build import Report, build_report
+from labelbayes.report.numbers import report_dict, report_json
+from labelbayes.report.page import report_html
+
+SCORES = [0.81, 0.35, 0.77, 0.22, 0.66, 0.71, 0.58, 0.31, 0.12, 0.44, 0.19, 0.05]
+TRUTH = [1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
+KNOWN = [1, 0, None, 0, 1, None, 0, 1, None, None, 0, 0]
+METRICS = ["precision", "recall"]
+
+
+def evaluation_set() -> EvaluationSet:
+    return EvaluationSet(KNOWN, SCORES)
+
+
+def truth_set() -> EvaluationSet:
+    return EvaluationSet(TRUTH, SCORES)
+
+
+@functools.cache
+def full_report() -> Report:
+    return build_report(evaluation_set(), truth=truth_set(), metrics=METRICS, rng=3)
+
+
+@functools.cache
+def poor_report() -> Report:
+    """Only positives are known, and nothing is predicted positive: much is undefined."""
+    evaluation = EvaluationSet([1, None, 1, None], y_pred=[0, 0, 0, 0])
+    return build_report(evaluation, title="<b> & co", rng=np.random.default_rng(1))
+
+
+class _Cells(HTMLParser):
+    """The text of every table cell, by table and row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self._open = False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._open = True
+        elif tag == "small" and self._open:
+            self.tables[-1][-1][-1] += "|"
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self._open = False
+
+    def handle_data(self, data):
+        if self._open:
+            self.tables[-1][-1][-1] += data
+
+
+def tables(page: str) -> list[list[list[str]]]:
+    parser = _Cells()
+    parser.feed(page)
+    return parser.tables
+
+
+def test_a_report_holds_the_ladder_and_the_facts() -> None:
+    report = full_report()
+    steps = ladder(evaluation_set(), truth=truth_set(), metrics=METRICS, rng=3)
+    assert report.ladder.table().equals(steps.table())
+    assert report.verdict == steps.verdict
+    assert report.facts.counts == Counts(2, 1, 1, 4, 2, 2)
+    assert (report.facts.n, report.facts.n_labeled, report.facts.n_unlabeled) == (12, 8, 4)
+    assert report.seed == 3
+    missing, decided = report.sentences[:2]
+    assert missing.startswith("4 of 12 labels are missing (33.3%): 40.0% of rows predicted pos")
+    assert missing.endswith("itive, 28.6% of the others.")
+    assert decided == "A row is predicted positive where its score is at least 0.5."
+    assert report.sentences[2:] == steps.notes
+
+
+def test_json_holds_the_numbers_to_the_bit() -> None:
+    report = full_report()
+    read = json.loads(report_json(report))
+    assert read == report_dict(report)
+    for rung in read["rungs"]:
+        frame = report.ladder.results[rung["name"]].summary()
+        for metric, row in rung["metrics"].items():
+            for column in ("mean", "sd", "low", "high"):
+                number = frame.loc[metric, column]
+                assert row[column] == (None if np.isnan(number) else number)
+        assert rung["assumes"] == report.ladder.assumptions[rung["name"]]
+    assert read["truth"] == {"precision": 0.6, "recall": 0.6}
+    assert read["verdict"] == report.verdict
+    assert read["sentences"] == list(report.sentences)
+    assert read["data"]["counts"]["unlabeled_predicted_negative"] == 2
+
+
+def test_json_is_strict_and_undefined_is_null() -> None:
+    text = report_json(poor_report())
+    assert not re.search(r"\b(NaN|-?Infinity)\b", text)
+    read = json.loads(text, parse_constant=pytest.fail)
+    worst = read["rungs"][0]["metrics"]["precision"]
+    assert (worst["low"], worst["undefined_prob"]) == (None, 1.0)
+    assert worst["undefined_reason"]
+    assert read["seed"] is None
+    # The check sees what Python writes when it is not told to be strict.
+    assert re.search(r"\b(NaN|-?Infinity)\b", json.dumps({"low": np.nan}))
+
+
+@pytest.mark.parametrize("make", [full_report, poor_report])
+def test_page_and_json_agree(make) -> None:
+    report = make()
+    read = report_dict(report)
+    data, rungs = tables(report_html(report))
+    counts = read["data"]["counts"]
+    assert data[1][1:4] == [
+        str(counts[cell]) for cell in ("tp", "fp", "unlabeled_predicted_positive")
+    ]
+    assert len(rungs) == 1 + len(read["rungs"]) + (read["truth"] is not None)
+    for shown, rung in zip(rungs[1:], read["rungs"], strict=False):
+        assert shown[0] == f"{rung['name']}|{rung['assumes']}"
+        for cell, metric in zip(shown[1:], read["metrics"], strict=False):
+            row = rung["metrics"][metric]
+            if row["low"] is None:
+                assert cell == "undefined"
+            elif row["mean"] is None:
+                assert cell == f"[{row['low']:.3f}, {row['high']:.3f}]"
+            else:
+                assert cell == f"{row['mean']:.3f}|[{row['low']:.3f}, {row['high']:.3f}]"
+    if read["truth"] is not None:
+        assert rungs[-1][1:3] == [f"{read['truth'][metric]:.3f}" for metric in read["metrics"]]
+
+
+def test_the_page_says_what_must_be_said() -> None:
+    page = html.unescape(report_html(full_report()))
+    for sentence in (full_report().verdict, *full_report().sentences):
+        assert sentence in page
+    assert "Seed 3" in page
+    poor = html.unescape(report_html(poor_report()))
+    assert "Noticed in the data" in poor
+    for note in poor_report().facts.notes:
+        assert note in poor
+    for name, reason in poor_report().ladder.left_out.items():
+        assert name in poor
+        assert reason in poor
+    assert "No seed was given" in poor
+    assert "Noticed in the data" not in page
+
+
+def test_the_page_stands_alone() -> None:
+    page = report_html(full_report())
+    assert not re.search(r"<script|<link|<iframe|<img|\bsrc=|@import|@font-face", page)
+    assert set(re.findall(r"url\((.)", page)) == {"#"}
+    assert set(re.findall(r'href="(.)', page)) == {"#"}
+    assert page.count("<svg") == 4  # ladder and law of each metric
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) > 0
+    assert {name for name in re.findall(r'(?:href="|url\()#([^")]+)', page)} == set(ids)
+
+
+def test_what_the_user_names_is_escaped() -> None:
+    page = report_html(poor_report())
+    assert "<title>&lt;b&gt; &amp; co</title>" in page
+    assert "<b>" not in page
+    assert "<b>" not in poor_report()._repr_html_()
+
+
+def test_figures_follow_the_page() -> None:
+    page = report_html(full_report())
+    svg = page[page.index("<svg") :]
+    assert "var(--ink)" in svg
+    assert "#1f2328" not in svg  # the light ink, which dark pages would hide
+    assert "prefers-color-scheme: dark" in page
+    assert 'aria-label="precision under each assumption of the ladder"' in svg
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    again = build_report(evaluation_set(), truth=truth_set(), metrics=METRICS, rng=3)
+    assert report_html(again) == report_html(full_report())
+    assert report_json(again) == report_json(full_report())
+    other = build_report(evaluation_set(), truth=truth_set(), metrics=METRICS, rng=4)
+    assert report_json(other) != report_json(full_report())
+
+
+def test_the_notebook_shows_tables_that_survive_cleaning() -> None:
+    for report in (full_report(), poor_report()):
+        shown = report._repr_html_()
+        assert not re.search(r"<style|<svg|<script|\sid=", shown)
+        assert len(tables(shown)) == 2
+    assert html.escape(full_report().verdict) in full_report()._repr_html_()
+
+
+def test_the_text_holds_the_ladder_and_reasons_once() -> None:
+    text = repr(full_report())
+    assert "shared unknown rate" in text
+    assert full_report().verdict in text
+    poor = repr(poor_report())
+    assert all(f"Noticed: {note}" in poor for note in poor_report().facts.notes)
+    for reason in set(poor_report().ladder.left_out.values()):
+        assert poor.count(reason) == 1
+
+
+def test_nothing_missing_is_said() -> None:
+    report = build_report(truth_set(), metrics=METRICS, rng=0)
+    assert "No label is missing" in report.verdict
+    assert report.sentences[0].startswith("0 of 12 labels are missing (0.0%)")
+    _, rungs = tables(report_html(report))
+    assert {row[1].split("|")[0] for row in rungs[2:]} == {"0.600"}
+
+
+def test_an_all_positive_classifier_has_no_other_rows() -> None:
+    evaluation = EvaluationSet([1, 0, None, 1], y_pred=[1, 1, 1, 1])
+    report = build_report(evaluation, metrics=METRICS, rng=0)
+    assert (
+        report.sentences[0]
+        == "1 of 4 labels are missing (25.0%): 25.0% of rows predicted positive."
+    )
+    assert report.sentences[1] == "Decisions were given."
+    data, _ = tables(report_html(report))
+    assert data[2][1:] == ["0", "0", "0", "-"]
+
+
+def _other_values() -> dict[str, object]:
+    evaluation = evaluation_set()
+    return {
+        "truth": truth_set(),
+        "metrics": ["accuracy"],
+        "target": "population",
+        "imputation": impute(evaluation, np.full(12, 0.3)),
+        "extra": {"mine": bound_worst_case(evaluation)},
+        "title": "Another",
+        "rng": 1,
+    }
+
+
+def test_every_option_changes_the_report() -> None:
+    others = _other_values()
+    assert others.keys() == set(inspect.signature(build_report).parameters) - {"evaluation"}
+    plain = report_dict(build_report(evaluation_set(), rng=0))
+    for name, value in others.items():
+        options = {"rng": 0} | {name: value}
+        changed = report_dict(build_report(evaluation_set(), **options))
+        assert changed != plain, name
+        if name not in ("title", "truth"):
+            assert changed["rungs"] != plain["rungs"], name
