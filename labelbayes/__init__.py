@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from labelbayes.metrics.confusion import fbeta
     from labelbayes.results.continuous import NormalLaw, RatioLaw
     from labelbayes.results.count_law import CountLaw
-    from labelbayes.results.distribution import DiscreteLaw, DrawsLaw, MetricDistribution
+    from labelbayes.results.distribution import DiscreteLaw, DrawsLaw
     from labelbayes.results.estimates import Bounds, Estimates, stack
     from labelbayes.results.interval import Interval
     from labelbayes.results.mixture import MixtureLaw
+    from labelbayes.results.protocol import MetricDistribution
 
     __version__: str
 
@@ -77,7 +78,7 @@ _MODULES = {
     "Imputation": "labelbayes.imputation.impute",
     "Interval": "labelbayes.results.interval",
     "Ladder": "labelbayes.ladder",
-    "MetricDistribution": "labelbayes.results.distribution",
+    "MetricDistribution": "labelbayes.results.protocol",
     "MixtureLaw": "labelbayes.results.mixture",
     "NormalLaw": "labelbayes.results.continuous",
     "RatioLaw": "labelbayes.results.continuous",

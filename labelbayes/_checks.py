@@ -209,8 +209,8 @@ def check_probabilities(name: str, values: npt.ArrayLike, n_rows: int) -> FloatA
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
-            f"`{name}` must hold probabilities in [0, 1]; got {float(array[first])!r} at row {first} "
-            f"({int(bad.sum())} such values). Calibrate scores first, e.g. with `impute`."
+            f"`{name}` must hold probabilities in [0, 1]; got {float(array[first])!r} at row "
+            f"{first} ({int(bad.sum())} such values). Calibrate scores first, e.g. with `impute`."
         )
     return np.clip(array, 0.0, 1.0)
 

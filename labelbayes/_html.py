@@ -32,7 +32,8 @@ def table_html(
     columns : sequence of str, length k
         Headings.
     rows : sequence of sequence of str, each of length k
-        Cells as text; a column whose cells are all numbers is set to the right.
+        Cells as text; a column whose cells are all numbers is set to the right. A line that
+        starts with a bracket is an interval and stays in one piece.
     caption : str, default ""
         Title above the table.
     notes : sequence of str, default ()
@@ -58,7 +59,7 @@ def table_html(
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td style="{_CELL}text-align:{side}">{escape(cell)}</td>'
+            f'<td style="{_CELL}text-align:{side}">{_cell_html(cell)}</td>'
             for cell, side in zip(row, sides, strict=True)
         )
         + "</tr>"
@@ -71,6 +72,14 @@ def table_html(
         f"<div>{title}"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>{notes_html(notes)}</div>"
+    )
+
+
+def _cell_html(cell: str) -> str:
+    """Return a cell: a line break stays one, and an interval is never broken."""
+    return "<br>".join(
+        escape(line).replace(" ", "&nbsp;") if line.startswith("[") else escape(line)
+        for line in cell.split("\n")
     )
 
 

@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import Imputation
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric, resolve_metrics
-from labelbayes.results.estimates import Bounds, Estimates, kind_text, stack
+from labelbayes.results.estimates import Bounds, Estimates, stack
+from labelbayes.results.result import kind_text
 from labelbayes.results.sentences import (
     INDEPENDENCE,
     MISSING_AT_RANDOM,
@@ -30,7 +31,17 @@ from labelbayes.results.sentences import (
 
 
 class Rung(NamedTuple):
-    """A line of the ladder: its name, what it assumes, and the function that climbs it."""
+    """A line of the ladder: its name, what it assumes, and the function that climbs it.
+
+    Attributes
+    ----------
+    name : str
+        How tables and figures call it.
+    assumption : str
+        What must hold for its numbers to be right.
+    function : str
+        ``"module:function"``, which takes `RungInputs` and returns Estimates or Bounds.
+    """
 
     name: str
     assumption: str
@@ -120,7 +131,7 @@ class Ladder:
             Index ``rung`` and ``metric``; columns as in ``Estimates.summary``, and ``truth``
             where the complete labels are known.
         """
-        frame = stack(self.results, ci_prob).rename_axis(["rung", "metric"])
+        frame = stack(self.results, ci_prob=ci_prob).rename_axis(["rung", "metric"])
         if self.truth is not None:
             frame["truth"] = [self.truth[metric] for _, metric in frame.index]
         return frame
@@ -128,27 +139,21 @@ class Ladder:
     @property
     def verdict(self) -> str:
         """How far the assumptions move each metric and how far data noise does, in a sentence."""
-        frame = self.table()
-        if not (frame["n_unlabeled"] > 0).any():
+        if not any(result.n_unlabeled for result in self.results.values()):
             return "No label is missing: every rung gives the same number."
-        parts = [
-            self._verdict_on(metric, frame.xs(metric, level="metric")) for metric in self.metrics
-        ]
-        return (
-            "From rung to rung assumptions move the estimate of "
-            + "; ".join(part for part in parts if part)
-            + "."
-        )
+        parts = [self._verdict_on(metric) for metric in self.metrics]
+        return "From rung to rung assumptions move the estimate of " + "; ".join(parts) + "."
 
-    def _verdict_on(self, metric: str, frame: pd.DataFrame) -> str:
-        means = frame["mean"].dropna()
-        if means.empty:
+    def _verdict_on(self, metric: str) -> str:
+        rows = [result.records()[metric] for result in self.results.values()]
+        known = [row for row in rows if not math.isnan(row["mean"])]
+        if not known:
             return f"{metric} nowhere (it is undefined)"
-        last = frame.loc[means.index[-1]]
-        noise = (last["high"] - last["low"]) / 2
+        low, high = min(row["mean"] for row in known), max(row["mean"] for row in known)
+        noise = (known[-1]["high"] - known[-1]["low"]) / 2
         return (
-            f"{metric} by {means.max() - means.min():.3f} ({means.min():.3f} to "
-            f"{means.max():.3f}), data noise by {noise:.3f} to either side"
+            f"{metric} by {high - low:.3f} ({low:.3f} to {high:.3f}), data noise by "
+            f"{noise:.3f} to either side"
         )
 
     def __repr__(self) -> str:
@@ -157,9 +162,10 @@ class Ladder:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        rows = [[cell.replace(" [", "\n[") for cell in row] for row in ladder_rows(self)]
         return table_html(
             ["rung", "assumes", *self.metrics, "interval"],
-            ladder_rows(self),
+            rows,
             caption=f"Assumption ladder (target: {self.target})",
             notes=[self.verdict, *left_out_sentences(self), *self.notes],
         )
@@ -293,11 +299,11 @@ def _check_extra(
 
 def _sentences(results: Mapping[str, Estimates | Bounds]) -> list[str]:
     """Return what the rungs say beside their numbers, each sentence once."""
-    said = {}
+    said: dict[str, None] = {}
     for rung, result in results.items():
-        for metric, row in result.summary().iterrows():
+        for metric, row in result.records().items():
             if row["undefined_prob"] > 0:
-                lost = undefined(str(metric), row["undefined_prob"], row["undefined_reason"])
+                lost = undefined(metric, row["undefined_prob"], row["undefined_reason"])
                 said[f"{rung}: {lost}"] = None
         for note in result.notes:
             said[note] = None
@@ -335,12 +341,11 @@ def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
     list of list of str
         A row per rung, and the truth last where it is known.
     """
-    frame = steps.table(ci_prob)
     rows = []
-    for rung in steps.results:
-        part = frame.loc[rung]
-        cells = [_cell(part.loc[metric]) for metric in steps.metrics]
-        first = part.iloc[0]
+    for rung, result in steps.results.items():
+        records = result.records(ci_prob)
+        cells = [_cell(records[metric]) for metric in steps.metrics]
+        first = records[steps.metrics[0]]
         kind = kind_text(first["ci_prob"], first["ci_kind"], first["statement"])
         rows.append([rung, steps.assumptions[rung], *cells, kind])
     if steps.truth is not None:
@@ -349,7 +354,7 @@ def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
     return rows
 
 
-def _cell(row: pd.Series) -> str:
+def _cell(row: Mapping[str, Any]) -> str:
     if math.isnan(row["low"]):
         return "undefined"
     ends = f"[{row['low']:.3f}, {row['high']:.3f}]"

@@ -91,7 +91,7 @@ def bound_worst_case(
     return Bounds(
         intervals,
         method="worst case" if is_sample else "worst case, Imbens-Manski interval",
-        assumption="none about the missing labels",
+        assumption="nothing about the missing labels",
         target=target,
         statement="bounds" if is_sample else "confidence",
         n_labeled=evaluation.n_labeled,

@@ -117,7 +117,9 @@ def scale_and_bin(
     # Of all rows: a missing row outside [0, 1] also says that scores are no probabilities.
     inside = bool(((score >= 0) & (score <= 1)).all())
     grouped = _group_labels(evaluation, score, used)
-    calibrator = ScalingBinningCalibrator(wanted, scale="logit" if inside else "standardized")
+    calibrator = ScalingBinningCalibrator(
+        n_bins=wanted, scale="logit" if inside else "standardized"
+    )
     calibrator.fit(
         np.tile(grouped.score, 2),
         np.repeat([1.0, 0.0], len(grouped.score)),

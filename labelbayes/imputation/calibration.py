@@ -49,7 +49,7 @@ class HistogramCalibrator(BaseEstimator):
     array([0.167, 0.833])
     """
 
-    def __init__(self, n_bins: int = 10) -> None:
+    def __init__(self, *, n_bins: int = 10) -> None:
         self.n_bins = n_bins
 
     def fit(
@@ -160,7 +160,7 @@ class ScalingBinningCalibrator(BaseEstimator):
     array([0.29, 0.71])
     """
 
-    def __init__(self, n_bins: int = 10, *, scale: str = "auto") -> None:
+    def __init__(self, *, n_bins: int = 10, scale: str = "auto") -> None:
         self.n_bins = n_bins
         self.scale = scale
 

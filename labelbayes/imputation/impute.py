@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, norm
 
 from labelbayes._checks import (
     BoolArray,
@@ -20,6 +19,7 @@ from labelbayes._checks import (
 from labelbayes._html import table_html
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.binned import count_in_bins, scale_and_bin
+from labelbayes.results.sentences import coin_flips, plug_in
 
 #: Labels above which "auto" counts in bins and does not trust Platt's two parameters.
 MANY_LABELS = 2_000
@@ -93,6 +93,22 @@ class Imputation:
                 "More come with `impute(..., n_refits=)`, where p is estimated from labels."
             )
         return np.where(self.is_labeled, self.p, self.bin_values[1 + i][self.bin_index])
+
+    def without_refits(self) -> Imputation:
+        """Return the same belief, taken as exactly known.
+
+        Returns
+        -------
+        Imputation
+            The fit alone.
+        """
+        if not self.n_refits or self.bin_values is None:
+            return self
+        return replace(
+            self,
+            assumption=f"{self.assumption.partition(';')[0]}; calibration taken as known",
+            bin_values=read_only(self.bin_values[:1].copy()),
+        )
 
     def subset(self, mask: npt.ArrayLike) -> Imputation:
         """Return the same belief about some of the rows; nothing is fitted again.
@@ -261,7 +277,7 @@ def impute(
         method=fit.method,
         assumption=f"missing labels are independent draws, like labeled ones of the same {given} "
         f"(missing at random given the {given}); {_say_refits(n_refits, 'calibration')}",
-        notes=(*fit.notes, *_warn_plug_in(evaluation, n_refits)),
+        notes=(*fit.notes, *_plug_in_notes(evaluation, n_refits)),
     )
 
 
@@ -295,17 +311,13 @@ def _take_labels(evaluation: EvaluationSet) -> Imputation:
 
 
 def _flip_coins(evaluation: EvaluationSet) -> Imputation:
-    m = evaluation.n_unlabeled
-    low, high = (float(binom.ppf(tail, m, 0.5)) / m for tail in (0.025, 0.975))
     return _bin_rows(
         evaluation,
         np.zeros(evaluation.n_rows, dtype=np.int64),
         np.array([[0.5]]),
         method="maximum entropy: p = 1/2",
         assumption="each missing label is an independent coin flip",
-        notes=(
-            f"Coin flips, not ignorance: {low:.1%} to {high:.1%} of missing labels are positive.",
-        ),
+        notes=(coin_flips(evaluation.n_unlabeled),),
     )
 
 
@@ -330,7 +342,7 @@ def _share_prevalence(
         method="prevalence of the labeled rows",
         assumption="missing labels are independent draws at the labeled rows' rate, whatever "
         f"their score; {_say_refits(n_refits, 'rate')}",
-        notes=(*notes, *_warn_plug_in(evaluation, n_refits)),
+        notes=(*notes, *_plug_in_notes(evaluation, n_refits)),
     )
 
 
@@ -374,13 +386,5 @@ def _say_refits(n_refits: int, what: str) -> str:
     return f"{what} uncertainty from {n_refits} Bayesian-bootstrap refits"
 
 
-def _warn_plug_in(evaluation: EvaluationSet, n_refits: int) -> tuple[str, ...]:
-    if n_refits:
-        return ()
-    covered = 2 * norm.cdf(1.96 * np.sqrt(evaluation.n_labeled / evaluation.n)) - 1
-    note = (
-        f"Calibration taken as exactly known. With {evaluation.n_labeled:,} labels for "
-        f"{evaluation.n_unlabeled:,} missing, an interval that ignores it covers about "
-        f"{covered:.0%} instead of 95%."
-    )
-    return (note,)
+def _plug_in_notes(evaluation: EvaluationSet, n_refits: int) -> tuple[str, ...]:
+    return () if n_refits else (plug_in(evaluation.n_labeled, evaluation.n_unlabeled),)

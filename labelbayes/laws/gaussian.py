@@ -45,7 +45,7 @@ def normal_law(metric: CountMetric, known: Counts, pair: CountPair) -> NormalLaw
 
     References
     ----------
-    .. [1] V. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, Algorithm 2.
+    .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, Algorithm 2.
     """
     cells = _mean_cells(known, pair)
     mean = float(metric(*cells))

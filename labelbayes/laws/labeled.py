@@ -72,7 +72,7 @@ def estimate_labeled(
 
     References
     ----------
-    .. [1] V. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, for the bootstrap baseline.
+    .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, for the bootstrap baseline.
     .. [2] B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics
        7(1), 1-26, 1979.
 

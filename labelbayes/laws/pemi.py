@@ -89,7 +89,7 @@ def estimate_pemi(
 
     References
     ----------
-    .. [1] V. Dervovic and M. Cashmore, arXiv 2504.18385, 2025.
+    .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025.
     .. [2] D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9(1), 130-134, 1981.
 
     Examples
@@ -99,7 +99,7 @@ def estimate_pemi(
     >>> given = impute(evaluation, [0, 0, 0.75, 0, 0, 0.5])
     >>> law = estimate_pemi(evaluation, given)["recall"]
     >>> round(law.mean, 4), round(law.prob_at_least(1.0), 4)
-    (0.8542, 0.5)
+    (0.8646, 0.5)
     """
     if not isinstance(evaluation, EvaluationSet):
         raise TypeError(f"`evaluation` must be an EvaluationSet; got {type(evaluation).__name__}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.results.estimates import Estimates
-from labelbayes.results.sentences import Target
+from labelbayes.results.sentences import Target, plug_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,11 @@ def calibration_known(inputs: RungInputs) -> Estimates:
     belief = inputs.imputation
     if belief is None:
         belief = impute(inputs.evaluation, n_refits=0, rng=inputs.rng())
-    return _pemi(inputs, belief.without_refits())
+    result = _pemi(inputs, belief.without_refits())
+    if not belief.n_refits:
+        return result
+    warning = plug_in(inputs.evaluation.n_labeled, inputs.evaluation.n_unlabeled)
+    return replace(result, notes=(*result.notes, warning))
 
 
 def calibration_refitted(inputs: RungInputs) -> Estimates:

@@ -19,6 +19,8 @@ CountPair = tuple[IntegerLaw, IntegerLaw]
 
 #: This many cells are listed and sorted; more are searched.
 FEW_CELLS = 4_096
+#: In a bracket this short many cells can only be equal ones.
+NARROW = 1e-9
 #: Asked for a probability of 0, a quantile is the smallest value that has any.
 SMALLEST_PROB = 1e-300
 
@@ -79,21 +81,25 @@ class CountGrid:
         tp, fp, fn, tn = self.known
         n_positive, n_negative = self.sizes
         u, v = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
-        return np.asarray(
-            self.metric.value(tp + u, fp + (n_positive - u), fn + v, tn + (n_negative - v))
-        )
+        value = self.metric.value(tp + u, fp + (n_positive - u), fn + v, tn + (n_negative - v))
+        return np.broadcast_to(value, np.broadcast_shapes(u.shape, v.shape))
 
     @cached_property
     def undefined_corners(self) -> tuple[bool, bool, bool]:
         """Whether the metric is undefined at (0, 0), at (all, all), and everywhere."""
-        u, v = (np.unique(np.clip([0, 1, n - 1, n], 0, n)) for n in self.sizes)
-        undefined = np.isnan(self.value(u[:, None], v[None, :]))
-        is_one_cell = undefined.size == 1
-        return (
-            bool(undefined[0, 0]),
-            bool(undefined[-1, -1]) and not is_one_cell,
-            bool(undefined.all()),
-        )
+        n_positive, n_negative = self.sizes
+        # A cell that is neither corner, where there is one: undefined there is undefined all over.
+        u, v = 0, 0
+        if n_positive and n_negative:
+            u = n_positive
+        elif n_positive > 1:
+            u = 1
+        elif n_negative > 1:
+            v = 1
+        corners = self.value(np.array([0, n_positive, u]), np.array([0, n_negative, v]))
+        at_none, at_all, inside = np.isnan(corners).tolist()
+        is_one_cell = n_positive == n_negative == 0
+        return at_none, at_all and not is_one_cell, at_none and at_all and inside
 
     def undefined_prob(self, pair: CountPair) -> float:
         """Return the probability of the undefined cells, right even where far below 1e-16.
@@ -187,19 +193,20 @@ class CountGrid:
         with np.errstate(invalid="ignore"):
             return (value <= limit) | (np.isnan(value) & (u + v > 0))
 
-    def _first_v(self, limit: float) -> IntArray:
-        """Smallest v, for each u, at which metric <= limit."""
+    def _first_v(self, limit: float, bracket: tuple[IntArray, IntArray] | None = None) -> IntArray:
+        """Smallest v, for each u, at which metric <= limit; known to lie in `bracket`."""
         metric = self.metric
         start, stop = self._v_range
+        lowest, highest = bracket or (np.full(len(self._u), start), np.full(len(self._u), stop))
         if not isinstance(metric, RatioMetric):
-            return self._bisect(limit)
-        if metric.numerator[2] == metric.numerator[3] and metric.has_fixed_denominator:
+            return self._bisect(limit, lowest, highest)
+        if self._has_lines and metric.numerator[2] == metric.numerator[3]:
             holds = self._holds(self._u, np.full(len(self._u), start), limit)
             return np.where(holds, start, stop)  # the metric does not depend on v
         limit = min(max(limit, metric.lowest - 1.0), metric.highest + 1.0)
         weights = np.array(metric.numerator) - limit * np.array(metric.denominator)
         if not weights[2] < weights[3]:  # such a limit is out of range, or at its end
-            return self._bisect(limit)
+            return self._bisect(limit, lowest, highest)
         return self._solve(weights, limit)
 
     def _solve(self, weights: FloatArray, limit: float) -> IntArray:
@@ -215,10 +222,8 @@ class CountGrid:
         here = np.minimum(found, stop - 1)
         return np.where((found == here) & ~self._holds(u, here, limit), found + 1, found)
 
-    def _bisect(self, limit: float) -> IntArray:
-        u, (start, stop) = self._u, self._v_range
-        low = np.full(len(u), start, dtype=np.int64)
-        high = np.full(len(u), stop, dtype=np.int64)
+    def _bisect(self, limit: float, low: IntArray, high: IntArray) -> IntArray:
+        u, stop = self._u, self._v_range[1]
         while (low < high).any():
             middle = (low + high) // 2
             holds = self._holds(u, np.minimum(middle, stop - 1), limit) | (middle == stop)
@@ -246,10 +251,9 @@ class CountGrid:
         total = 0.0
         for (first, second), (tail, open_tail) in zip(self.pairs, self._tails, strict=True):
             part = first_v[first.start - self._u[0] : first.stop - self._u[0]]
-            at = np.minimum(np.maximum(part - second.start, 0), len(second.pmf))
-            above = tail[at]
+            above = tail.take(part - second.start, mode="clip")
             if open_tail is not None:
-                above[-1] = open_tail[min(int(at[-1]), len(open_tail) - 1)]
+                above[-1] = open_tail.take(part[-1] - second.start, mode="clip")
             total += float(first.pmf @ above)
         return min(1.0, total / self._defined)
 
@@ -297,25 +301,29 @@ class CountGrid:
         -----
         The laws are close to normal, so the bracket is cut where the normal scores of the cdf,
         drawn as a straight line between its ends, reach that of `q`; a little beyond, so that
-        the longer part falls away. Every fourth step halves it, whatever the law is like.
+        the longer part falls away. Where three steps did not halve it, the next one does.
         """
         target = max(q - CDF_SLACK, SMALLEST_PROB)
         wanted = float(ndtri(target))
-        height, width = len(self._u), self._v_range[1] - self._v_range[0]
-        every, none = (np.full(height, v) for v in self._v_range)
+        n_cells = len(self._u) * (self._v_range[1] - self._v_range[0])
+        every, none = (np.full(len(self._u), v) for v in self._v_range)
         low = _End(self.metric.lowest - 1.0, 0.0, -math.inf, none, 0)
-        high = _End(self.metric.highest + 1.0, 1.0, math.inf, every, height * width)
+        high = _End(self.metric.highest + 1.0, 1.0, math.inf, every, n_cells)
         center, spread = self._rough
         point = center + wanted * spread
-        step = 0
+        width, step = math.inf, 0
         while high.n_cells - low.n_cells > FEW_CELLS:
-            # One value of accuracy or precision is shared by a whole line of cells.
-            largest = self._largest(high.first_v)
-            if largest - self._smallest_above(low.first_v) <= ATOM_WIDTH:
-                return largest
-            if step % 4 == 3 or not low.at < point < high.at:
+            if self._has_lines or high.at - low.at < NARROW:
+                largest = self._largest(high.first_v)
+                if largest - self._smallest_above(low.first_v) <= ATOM_WIDTH:
+                    return largest
+            if step % 3 == 2:
+                is_slow, width = high.at - low.at > width / 2, high.at - low.at
+                point = math.nan if is_slow else point
+            if not low.at < point < high.at:
                 point = (low.at + high.at) / 2
-            end = self._end(point, wanted)
+            first_v = self._first_v(point, (high.first_v, low.first_v))
+            end = self._end(point, wanted, first_v)
             low, high = (end, high) if end.mass < target else (low, end)
             point = _cut(low, high, spread)
             step += 1
@@ -326,11 +334,15 @@ class CountGrid:
         # Nothing reaches it only where round-off left the last bit of mass out: the top then.
         return float(values[np.argmax(reached)] if reached.any() else values[-1])
 
-    def _end(self, at: float, wanted: float) -> _End:
-        first_v = self._first_v(at)
+    def _end(self, at: float, wanted: float, first_v: IntArray) -> _End:
         mass = self._mass(first_v)
         n_cells = int((self._v_range[1] - first_v).sum())
         return _End(at, mass, float(ndtri(mass)) - wanted, first_v, n_cells)
+
+    @property
+    def _has_lines(self) -> bool:
+        """Whether one value is shared by a whole line of cells, as with accuracy or precision."""
+        return isinstance(self.metric, RatioMetric) and self.metric.has_fixed_denominator
 
     @cached_property
     def _rough(self) -> tuple[float, float]:

@@ -35,7 +35,7 @@ class CountLaw(Law):
 
     References
     ----------
-    .. [1] V. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, for the setting; the exact law
+    .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, for the setting; the exact law
        is derived in the notebook 01_quickstart.
 
     Examples
@@ -67,10 +67,15 @@ class CountLaw(Law):
         """Probability that the metric is 0/0, right even where far below 1e-16."""
         return self.grid.undefined_prob(self.grid.pairs[0])
 
-    @property
+    @cached_property
     def defined_prob(self) -> float:
         """Probability that it is not, right even where it is very small."""
         return self.grid.defined_prob(self.grid.pairs[0])
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the metric is undefined for certain, or as good as."""
+        return self.defined_prob == 0.0
 
     @property
     def undefined_reason(self) -> str:
@@ -79,7 +84,7 @@ class CountLaw(Law):
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        if self.undefined_prob == 1.0:
+        if self.is_undefined:
             return math.nan, math.nan
         if isinstance(self.metric, RatioMetric) and self.metric.has_fixed_denominator:
             return self._linear_moments(self.metric)

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,42 +27,6 @@ ATOM_WIDTH = 4 * np.finfo(float).eps
 
 #: A cdf is right to about this, so a quantile does not step an atom for less.
 CDF_SLACK = 1e-13
-
-
-@runtime_checkable
-class MetricDistribution(Protocol):
-    """What every law of a metric answers; all but `undefined_prob` given that it is defined."""
-
-    @property
-    def mean(self) -> float:
-        """Mean, nan where the metric is never defined."""
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation."""
-
-    @property
-    def undefined_prob(self) -> float:
-        """Probability that the metric is 0/0."""
-
-    @property
-    def undefined_reason(self) -> str:
-        """When it is 0/0; empty where that cannot happen."""
-
-    def cdf(self, t: npt.ArrayLike) -> FloatArray:
-        """P(metric <= t)."""
-
-    def quantile(self, q: npt.ArrayLike) -> FloatArray:
-        """Smallest value whose cdf is at least `q`."""
-
-    def interval(self, ci_prob: float = CI_PROB, kind: str = "eti") -> Interval:
-        """Interval of the law."""
-
-    def prob_at_least(self, t: float) -> float:
-        """P(metric >= t)."""
-
-    def draws(self, n: int, rng: np.random.Generator | int | None) -> FloatArray:
-        """Independent draws."""
 
 
 class Law(ABC):

@@ -3,175 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from labelbayes._checks import CI_PROB, FloatArray, check_open_unit, check_whole, make_rng
-from labelbayes._html import number_text, table_html
+from labelbayes._checks import CI_PROB, FloatArray, check_whole, make_rng
 from labelbayes.results.distribution import Law
 from labelbayes.results.interval import Interval
-from labelbayes.results.sentences import Statement, Target, undefined
+from labelbayes.results.result import SUMMARY_COLUMNS, Result
+from labelbayes.results.sentences import Statement
 
 JointDraws = Callable[[int, np.random.Generator], dict[str, FloatArray]]
 
-SUMMARY_COLUMNS = (
-    "mean",
-    "sd",
-    "low",
-    "high",
-    "ci_prob",
-    "ci_kind",
-    "statement",
-    "undefined_prob",
-    "undefined_reason",
-    "method",
-    "assumption",
-    "target",
-    "n_labeled",
-    "n_unlabeled",
-    "ess",
-)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Result(Mapping[str, Any]):
-    """Metrics by name, and what is true of all of them."""
-
-    _items: Mapping[str, Any]
-    method: str
-    assumption: str
-    target: Target
-    statement: Statement
-    n_labeled: int
-    n_unlabeled: int
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_items", MappingProxyType(dict(self._items)))
-
-    def __getitem__(self, metric: str) -> Any:
-        try:
-            return self._items[metric]
-        except KeyError:
-            known = ", ".join(self._items)
-            raise KeyError(f"no metric {metric!r} here; there are {known}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def _rows(self, ci_prob: float) -> dict[str, dict[str, Any]]:
-        raise TypeError("only Estimates and Bounds have rows")
-
-    def summary(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
-        """Return one row a metric.
-
-        Parameters
-        ----------
-        ci_prob : float, default 0.95
-            Probability content of the intervals, in (0, 1). Bare bounds have none, and bounds
-            of a population keep the level that they were computed for.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``metric``; columns mean, sd, low, high, ci_prob, ci_kind, statement (what the
-            interval may be taken for), undefined_prob, undefined_reason, method, assumption,
-            target, n_labeled, n_unlabeled, ess (nan where rows are not weighted).
-        """
-        share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
-        common = {
-            "statement": self.statement,
-            "method": self.method,
-            "assumption": self.assumption,
-            "target": self.target,
-            "n_labeled": self.n_labeled,
-            "n_unlabeled": self.n_unlabeled,
-            "ess": math.nan,
-        }
-        rows = {metric: common | row for metric, row in self._rows(share).items()}
-        frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(SUMMARY_COLUMNS))
-        return frame.rename_axis("metric")
-
-    def to_dict(self, ci_prob: float = CI_PROB) -> dict[str, Any]:
-        """Return the summary as plain numbers and strings, ready for JSON.
-
-        Parameters
-        ----------
-        ci_prob : float, default 0.95
-            Probability content of the intervals.
-
-        Returns
-        -------
-        dict
-            ``method, assumption, target, statement, n_labeled, n_unlabeled, notes, metrics``;
-            a number that is undefined is None.
-        """
-        return {
-            "method": self.method,
-            "assumption": self.assumption,
-            "target": self.target,
-            "statement": self.statement,
-            "n_labeled": self.n_labeled,
-            "n_unlabeled": self.n_unlabeled,
-            "notes": list(self.notes),
-            "metrics": {
-                metric: {key: _plain(value) for key, value in row.items()}
-                for metric, row in self._rows(ci_prob).items()
-            },
-        }
-
-    def __repr__(self) -> str:
-        """Return the short table as text."""
-        frame = self.summary()[["mean", "sd", "low", "high", "statement", "undefined_prob"]]
-        head = f"{type(self).__name__}: {self.method} (target: {self.target})"
-        return f"{head}\n{self.assumption}\n{frame.round(4).to_string()}"
-
-    def _repr_html_(self) -> str:
-        frame = self.summary()
-        rows = [
-            [
-                str(metric),
-                number_text(row["mean"]),
-                number_text(row["sd"]),
-                number_text(row["low"]),
-                number_text(row["high"]),
-                kind_text(row["ci_prob"], row["ci_kind"], row["statement"]),
-            ]
-            for metric, row in frame.iterrows()
-        ]
-        lost = [
-            undefined(str(metric), row["undefined_prob"], row["undefined_reason"])
-            for metric, row in frame.iterrows()
-            if row["undefined_prob"] > 0
-        ]
-        facts = (
-            f"Target: {self.target}. {self.n_labeled:,} labeled, {self.n_unlabeled:,} missing. "
-            f"Assumption: {self.assumption}."
-        )
-        return table_html(
-            ["metric", "mean", "sd", "low", "high", "interval"],
-            rows,
-            caption=self.method,
-            notes=[facts, *lost, *self.notes],
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimates(_Result):
+class Estimates(Result):
     """Laws of several metrics by name, and what they assume.
 
     Parameters
     ----------
-    _items : mapping of str to MetricDistribution
+    contents : mapping of str to MetricDistribution
         The laws.
     method : str
         How they were computed.
@@ -254,15 +109,25 @@ class Estimates(_Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bounds(_Result):
+class Bounds(Result):
     """Bounds of several metrics by name, and what they assume.
 
     Parameters
     ----------
-    _items : mapping of str to Interval
+    contents : mapping of str to Interval
         The bounds; nan where the metric is undefined whatever the missing labels are.
-    method, assumption, target, statement, n_labeled, n_unlabeled, notes
-        As in `Estimates`.
+    method : str
+        How they were computed.
+    assumption : str
+        What has to be true for them to be right.
+    target : {"sample", "population"}
+        Whether the metric is that of these rows, or of rows drawn like these.
+    statement : {"predictive", "credible", "confidence", "bounds", "sensitivity"}
+        What an interval may be taken for.
+    n_labeled, n_unlabeled : int
+        Rows with and without a label.
+    notes : tuple of str, default ()
+        Sentences that belong beside the numbers.
     undefined_reasons : mapping of str to str, default {}
         For each metric that some completion leaves undefined: when.
     """
@@ -305,38 +170,7 @@ def _law_row(law: Law, ci_prob: float, statement: Statement) -> dict[str, Any]:
     }
 
 
-def kind_text(ci_prob: float, ci_kind: str, statement: str) -> str:
-    """Return an interval's probability and kind in words.
-
-    Parameters
-    ----------
-    ci_prob : float
-        Probability content, nan for none.
-    ci_kind, statement : str
-        Kind, and what it may be taken for.
-
-    Returns
-    -------
-    str
-        For a table cell.
-
-    Examples
-    --------
-    >>> kind_text(0.95, "eti", "predictive"), kind_text(float("nan"), "bounds", "bounds")
-    ('95% predictive (eti)', 'bounds')
-    """
-    share = "" if math.isnan(ci_prob) else f"{100 * ci_prob:g}% "
-    return f"{share}{statement}" if ci_kind == statement else f"{share}{statement} ({ci_kind})"
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or string that JSON knows; undefined is None."""
-    if isinstance(value, (float, np.floating)):
-        return None if math.isnan(value) else float(value)
-    return value
-
-
-def stack(results: Mapping[str, Estimates | Bounds], ci_prob: float = CI_PROB) -> pd.DataFrame:
+def stack(results: Mapping[str, Estimates | Bounds], *, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Return the summaries of several results as one table.
 
     Parameters
@@ -366,11 +200,11 @@ def stack(results: Mapping[str, Estimates | Bounds], ci_prob: float = CI_PROB) -
     """
     if not results:
         raise ValueError("`results` must hold at least one result; got none.")
-    frames = {name: result.summary(ci_prob) for name, result in results.items()}
-    # One concatenation of columns that may be all nan would change their type: go by records.
-    records = [row for frame in frames.values() for row in frame.to_dict("records")]
-    index = pd.MultiIndex.from_tuples(
-        [(name, metric) for name, frame in frames.items() for metric in frame.index],
-        names=["name", "metric"],
-    )
-    return pd.DataFrame.from_records(records, columns=list(SUMMARY_COLUMNS), index=index)
+    rows = {
+        (name, metric): row
+        for name, result in results.items()
+        for metric, row in result.records(ci_prob).items()
+    }
+    index = pd.MultiIndex.from_tuples(list(rows), names=["name", "metric"])
+    columns = list(SUMMARY_COLUMNS)
+    return pd.DataFrame.from_records(list(rows.values()), columns=columns, index=index)

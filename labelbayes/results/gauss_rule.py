@@ -63,7 +63,7 @@ def gauss_rules(start: int, pmf: FloatArray, n: int) -> tuple[Rule, Rule]:
 
 
 def _panel(counts: FloatArray, mass: FloatArray) -> tuple[Rule, ...]:
-    """Both rules of one panel, by one Stieltjes recurrence."""
+    """Both rules of one panel, by one Lanczos recurrence."""
     if len(counts) <= EXACT_COUNTS:
         return ((counts, mass),) * len(NODES)
     middle, half = (counts[0] + counts[-1]) / 2, (counts[-1] - counts[0]) / 2
@@ -78,19 +78,23 @@ def _panel(counts: FloatArray, mass: FloatArray) -> tuple[Rule, ...]:
 
 
 def _recurrence(x: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Diagonal and off-diagonal of the Jacobi matrix of a discrete weight."""
+    """Diagonal and off-diagonal of the Jacobi matrix of a discrete weight (Lanczos)."""
     diagonal: list[float] = []
     off_diagonal: list[float] = []
-    previous, current = np.zeros_like(x), np.ones_like(x)
+    previous, current = np.zeros_like(x), np.sqrt(weight)
     scale = 0.0
     while True:
-        diagonal.append(float((weight * current) @ (x * current)))
+        following = x * current
+        diagonal.append(float(following @ current))
         if len(diagonal) == max(NODES):
             break
-        following = (x - diagonal[-1]) * current - scale * previous
-        scale = math.sqrt(float(weight @ following**2))
+        following -= diagonal[-1] * current
+        previous *= scale
+        following -= previous
+        scale = math.sqrt(float(following @ following))
         if not scale > EXHAUSTED:
             break
         off_diagonal.append(scale)
-        previous, current = current, following / scale
+        following /= scale
+        previous, current = current, following
     return np.array(diagonal), np.array(off_diagonal)

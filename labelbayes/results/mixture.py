@@ -49,6 +49,11 @@ class MixtureLaw(Law):
             if share > 0 and not law.is_undefined
         ]
 
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the metric is undefined in every component."""
+        return not self._parts
+
     @cached_property
     def mean(self) -> float:
         """Mean given that the metric is defined; nan where it never is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from labelbayes.results.gauss_rule import Rule
 from labelbayes.results.integer_law import IntegerLaw
 
 PairFunction = Callable[[FloatArray, FloatArray], FloatArray]
+#: Weights of some rows, and the function on them.
+Block = tuple[FloatArray, FloatArray]
 
 #: Up to this many pairs of counts every pair is visited.
 GRID_CELLS = 65_536
@@ -57,27 +59,34 @@ def pair_moments(
 
 def _moments(function: PairFunction, first: Rule, second: Rule) -> tuple[float, float]:
     """Mean and sd over weighted points; the second moment is taken about the mean."""
-    mean = _expectation(function, first, second)
-    if math.isnan(mean):
-        return math.nan, math.nan
-    square = _expectation(lambda u, v: (function(u, v) - mean) ** 2, first, second)
-    return mean, math.sqrt(max(square, 0.0))
-
-
-def _expectation(function: PairFunction, first: Rule, second: Rule) -> float:
     (points, weights), (across, across_weights) = first, second
     rows = max(1, BLOCK_CELLS // len(across))
+
+    def blocks() -> Iterator[Block]:
+        for start in range(0, len(points), rows):
+            part = slice(start, start + rows)
+            yield weights[part], function(points[part, None], across[None, :])
+
+    # A single block is kept, several are computed twice.
+    held = list(blocks()) if rows >= len(points) else None
+    mean = _average(held or blocks(), across_weights)
+    if math.isnan(mean):
+        return math.nan, math.nan
+    squares = ((weight, (values - mean) ** 2) for weight, values in held or blocks())
+    return mean, math.sqrt(max(_average(squares, across_weights), 0.0))
+
+
+def _average(blocks: Iterable[Block], across_weights: FloatArray) -> float:
+    """Weighted mean of the values that are not nan."""
     total = defined = 0.0
-    for start in range(0, len(points), rows):
-        part = slice(start, start + rows)
-        values = function(points[part, None], across[None, :])
+    for weights, values in blocks:
         is_defined = ~np.isnan(values)
         if is_defined.all():
-            total += float(weights[part] @ values @ across_weights)
-            defined += float(weights[part].sum() * across_weights.sum())
+            total += float(weights @ values @ across_weights)
+            defined += float(weights.sum() * across_weights.sum())
         else:
-            total += float(weights[part] @ np.where(is_defined, values, 0.0) @ across_weights)
-            defined += float(weights[part] @ is_defined @ across_weights)
+            total += float(weights @ np.where(is_defined, values, 0.0) @ across_weights)
+            defined += float(weights @ is_defined @ across_weights)
     return total / defined if defined > 0 else math.nan
 
 

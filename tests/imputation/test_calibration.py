@@ -92,7 +92,9 @@ def test_scaling_binning_equals_an_independent_fit():
     assert np.abs(of_labels - expected).max() > 1e-3
 
 
-@pytest.mark.parametrize("calibrator", [HistogramCalibrator(5), ScalingBinningCalibrator(5)])
+@pytest.mark.parametrize(
+    "calibrator", [HistogramCalibrator(n_bins=5), ScalingBinningCalibrator(n_bins=5)]
+)
 def test_weights_are_multiplicities(calibrator):
     score, label = make_labels(60)
     weight = np.random.default_rng(1).integers(0, 4, 60)
@@ -114,8 +116,8 @@ def test_only_the_first_column_is_used(calibrator):
 
 
 def test_parameters_are_scikit_learn_parameters():
-    assert clone(HistogramCalibrator(3)).get_params() == {"n_bins": 3}
-    assert clone(ScalingBinningCalibrator(3)).get_params() == {"n_bins": 3, "scale": "auto"}
+    assert clone(HistogramCalibrator(n_bins=3)).get_params() == {"n_bins": 3}
+    assert clone(ScalingBinningCalibrator(n_bins=3)).get_params() == {"n_bins": 3, "scale": "auto"}
 
 
 @pytest.mark.parametrize("calibrator", [HistogramCalibrator(), ScalingBinningCalibrator()])
@@ -136,9 +138,9 @@ def test_separable_labels_have_a_finite_fit():
 
 def test_scores_from_300_to_850_are_standardized():
     score, label = make_labels(200)
-    wide = ScalingBinningCalibrator(5).fit(300 + 550 * score[:, None], label)
+    wide = ScalingBinningCalibrator(n_bins=5).fit(300 + 550 * score[:, None], label)
     assert wide.scale_ == "standardized"
-    direct = ScalingBinningCalibrator(5, scale="standardized").fit(score[:, None], label)
+    direct = ScalingBinningCalibrator(n_bins=5, scale="standardized").fit(score[:, None], label)
     np.testing.assert_allclose(
         wide.predict(300 + 550 * score[:, None]), direct.predict(score[:, None]), atol=1e-9
     )
@@ -171,6 +173,6 @@ def test_bad_input_is_one_sentence(X, y, weight, sentence):
 
 def test_bad_parameters_are_named_when_fitting():
     with pytest.raises(ValueError, match="`n_bins` must be at least 1"):
-        HistogramCalibrator(0).fit([[0.1]], [1])
+        HistogramCalibrator(n_bins=0).fit([[0.1]], [1])
     with pytest.raises(ValueError, match="`scale` must be one of"):
         ScalingBinningCalibrator(scale="log").fit([[0.1], [0.2]], [1, 0])

@@ -58,7 +58,7 @@ def test_precision_is_covered_where_the_decision_cuts_a_bin():
         rows = masked & (evaluation.y_pred == 1)
         cut.append(covers(imputation.bin_values[1:], imputation.bin_index[rows], truth[rows].sum()))
         labeled, score = ~masked, evaluation.y_score[:, None]
-        calibrator = HistogramCalibrator(10).fit(score[labeled], truth[labeled])
+        calibrator = HistogramCalibrator(n_bins=10).fit(score[labeled], truth[labeled])
         index = calibrator.assign(score)
         positive = np.bincount(index[labeled], truth[labeled])
         negative = np.bincount(index[labeled], 1 - truth[labeled])

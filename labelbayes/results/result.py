@@ -1,0 +1,245 @@
+"""What estimates and bounds have in common: metrics by name, a summary, a small table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from labelbayes._checks import CI_PROB, check_open_unit
+from labelbayes._html import number_text, table_html
+from labelbayes.results.sentences import Statement, Target, undefined
+
+SUMMARY_COLUMNS = (
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "ci_prob",
+    "ci_kind",
+    "statement",
+    "undefined_prob",
+    "undefined_reason",
+    "method",
+    "assumption",
+    "target",
+    "n_labeled",
+    "n_unlabeled",
+    "ess",
+)
+
+
+#: Columns that differ from metric to metric.
+_OWN_COLUMNS = (
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "ci_prob",
+    "ci_kind",
+    "undefined_prob",
+    "undefined_reason",
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Mapping[str, Any]):
+    """Metrics by name, and what is true of all of them.
+
+    Parameters
+    ----------
+    contents : mapping of str to MetricDistribution or Interval
+        What is known of each metric.
+    method : str
+        How they were computed.
+    assumption : str
+        What has to be true for them to be right.
+    target : {"sample", "population"}
+        Whether the metric is that of these rows, or of rows drawn like these.
+    statement : {"predictive", "credible", "confidence", "bounds", "sensitivity"}
+        What an interval may be taken for.
+    n_labeled, n_unlabeled : int
+        Rows with and without a label.
+    notes : tuple of str, default ()
+        Sentences that belong beside the numbers.
+    """
+
+    contents: Mapping[str, Any]
+    method: str
+    assumption: str
+    target: Target
+    statement: Statement
+    n_labeled: int
+    n_unlabeled: int
+    notes: tuple[str, ...] = ()
+    #: Rows already computed: views ask for the same quantiles again and again.
+    _known_rows: dict[float, dict[str, dict[str, Any]]] = field(
+        default_factory=dict, init=False, kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        """Keep a copy that nobody can change."""
+        object.__setattr__(self, "contents", MappingProxyType(dict(self.contents)))
+
+    def __getitem__(self, metric: str) -> Any:
+        """Return what is known of one metric."""
+        try:
+            return self.contents[metric]
+        except KeyError:
+            known = ", ".join(self.contents)
+            raise KeyError(f"no metric {metric!r} here; there are {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the metrics."""
+        return iter(self.contents)
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self.contents)
+
+    def _rows(self, ci_prob: float) -> dict[str, dict[str, Any]]:
+        raise TypeError("only Estimates and Bounds have rows")
+
+    def records(self, ci_prob: float = CI_PROB) -> dict[str, dict[str, Any]]:
+        """Return the summary as metric -> column -> value, without a table.
+
+        Parameters
+        ----------
+        ci_prob : float, default 0.95
+            Probability content of the intervals.
+
+        Returns
+        -------
+        dict of str to dict
+            A row per metric, with the columns of `summary`.
+        """
+        share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
+        if share not in self._known_rows:
+            self._known_rows[share] = self._rows(share)
+        common = {
+            "statement": self.statement,
+            "method": self.method,
+            "assumption": self.assumption,
+            "target": self.target,
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "ess": math.nan,
+        }
+        rows = self._known_rows[share].items()
+        return {metric: {k: (row | common)[k] for k in SUMMARY_COLUMNS} for metric, row in rows}
+
+    def summary(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
+        """Return one row a metric.
+
+        Parameters
+        ----------
+        ci_prob : float, default 0.95
+            Probability content of the intervals, in (0, 1). Bare bounds have none, and bounds
+            of a population keep the level that they were computed for.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index ``metric``; columns mean, sd, low, high, ci_prob, ci_kind, statement (what the
+            interval may be taken for), undefined_prob, undefined_reason, method, assumption,
+            target, n_labeled, n_unlabeled, ess (nan where rows are not weighted).
+        """
+        rows = self.records(ci_prob)
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(SUMMARY_COLUMNS))
+        return frame.rename_axis("metric")
+
+    def to_dict(self, ci_prob: float = CI_PROB) -> dict[str, Any]:
+        """Return the summary as plain numbers and strings, ready for JSON.
+
+        Parameters
+        ----------
+        ci_prob : float, default 0.95
+            Probability content of the intervals.
+
+        Returns
+        -------
+        dict
+            ``method, assumption, target, statement, n_labeled, n_unlabeled, notes, metrics``;
+            a number that is undefined is None.
+        """
+        return {
+            "method": self.method,
+            "assumption": self.assumption,
+            "target": self.target,
+            "statement": self.statement,
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "notes": list(self.notes),
+            "metrics": {
+                metric: {key: _plain(row[key]) for key in _OWN_COLUMNS}
+                for metric, row in self.records(ci_prob).items()
+            },
+        }
+
+    def __repr__(self) -> str:
+        """Return the short table as text."""
+        frame = self.summary()[["mean", "sd", "low", "high", "statement", "undefined_prob"]]
+        head = f"{type(self).__name__}: {self.method} (target: {self.target})"
+        return f"{head}\n{self.assumption}\n{frame.round(4).to_string()}"
+
+    def _repr_html_(self) -> str:
+        records = self.records()
+        rows = [
+            [
+                metric,
+                *(number_text(row[key]) for key in ("mean", "sd", "low", "high")),
+                kind_text(row["ci_prob"], row["ci_kind"], row["statement"]),
+            ]
+            for metric, row in records.items()
+        ]
+        lost = [
+            undefined(metric, row["undefined_prob"], row["undefined_reason"])
+            for metric, row in records.items()
+            if row["undefined_prob"] > 0
+        ]
+        facts = (
+            f"Target: {self.target}. {self.n_labeled:,} labeled, {self.n_unlabeled:,} missing. "
+            f"Assumption: {self.assumption}."
+        )
+        return table_html(
+            ["metric", "mean", "sd", "low", "high", "interval"],
+            rows,
+            caption=self.method,
+            notes=[facts, *lost, *self.notes],
+        )
+
+
+def kind_text(ci_prob: float, ci_kind: str, statement: str) -> str:
+    """Return an interval's probability and kind in words.
+
+    Parameters
+    ----------
+    ci_prob : float
+        Probability content, nan for none.
+    ci_kind, statement : str
+        Kind, and what it may be taken for.
+
+    Returns
+    -------
+    str
+        For a table cell.
+
+    Examples
+    --------
+    >>> kind_text(0.95, "eti", "predictive"), kind_text(float("nan"), "bounds", "bounds")
+    ('95% predictive (eti)', 'bounds')
+    """
+    share = "" if math.isnan(ci_prob) else f"{100 * ci_prob:g}% "
+    return f"{share}{statement}" if ci_kind == statement else f"{share}{statement} ({ci_kind})"
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or string that JSON knows; undefined is None."""
+    if isinstance(value, (float, np.floating)):
+        return None if math.isnan(value) else float(value)
+    return value

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from scipy.stats import betabinom
+
+from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.data.masking import mask_mcar
+from labelbayes.data.simulate import simulate_scores
+from labelbayes.laws.beta_binomial import beta_binomial
+from labelbayes.laws.bins import bin_scores, bins_pair, convolve_laws, estimate_bins
+from labelbayes.metrics.confusion import COUNT_METRICS
+
+
+def test_bins_hold_every_row_once_and_one_decision_each() -> None:
+    evaluation = mask_mcar(simulate_scores(2_000, rng=0), 0.7, rng=1)
+    bins = bin_scores(evaluation, 10)
+    counts = evaluation.counts
+    above = bins.decision == 1
+    assert len(bins.decision) == 11
+    assert bins.is_ordered
+    assert (np.diff(bins.mean_score) > 0).all()
+    assert bins.n_positive[above].sum() == counts.tp
+    assert bins.n_negative[~above].sum() == counts.tn
+    assert bins.n_missing[above].sum() == counts.unlabeled_predicted_positive
+    assert bins.n_labeled.sum() == evaluation.n_labeled
+
+
+def test_counts_are_multiplicities() -> None:
+    once = bin_scores(EvaluationSet([0, 1, 1, None], [0.2, 0.8, 0.8, 0.8]), 2)
+    twice = bin_scores(EvaluationSet([0, 1, None], [0.2, 0.8, 0.8], count=[1, 2, 1]), 2)
+    assert once.n_positive.tolist() == twice.n_positive.tolist() == [0, 2]
+
+
+def test_decisions_that_ignore_the_score_split_every_bin() -> None:
+    evaluation = EvaluationSet([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], y_pred=[1, 0, 1, 0])
+    bins = bin_scores(evaluation, 1)
+    assert bins.decision.tolist() == [0, 1]
+    assert not bins.is_ordered
+
+
+def test_no_label_is_refused() -> None:
+    with pytest.raises(ValueError, match="must hold labeled rows to learn rates from; got none"):
+        bin_scores(EvaluationSet([None], [0.5]), 3)
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5], (0.5,), (0, 1), "jeffreys"])
+def test_a_prior_that_is_no_pair_is_refused(prior) -> None:
+    with pytest.raises(ValueError, match="Beta parameters"):
+        estimate_bins(EvaluationSet([1, 0], [0.9, 0.1]), prior=prior)
+
+
+def test_a_sum_has_the_moments_and_ends_of_its_parts() -> None:
+    laws = [beta_binomial(40, 0.5, 3.5), beta_binomial(7, 2.0, 0.5), beta_binomial(0, 1.0, 1.0)]
+    total = convolve_laws(laws)
+    assert total.n == 47
+    support = np.arange(total.start, total.stop)
+    assert total.pmf @ support == pytest.approx(total.mean, abs=1e-12)
+    assert total.pmf @ (support - total.mean) ** 2 == pytest.approx(total.variance, rel=1e-12)
+    assert total.pmf[0] == pytest.approx(total.prob_none, rel=1e-10)
+    assert total.pmf[-1] == pytest.approx(total.prob_all, rel=1e-10)
+
+
+def test_long_convolutions_by_fft_equal_short_ones() -> None:
+    laws = [beta_binomial(30_000, 40.0, 60.0), beta_binomial(20_000, 90.0, 30.0)]
+    total = convolve_laws(laws)
+    direct = np.convolve(laws[0].pmf, laws[1].pmf)
+    start = total.start - laws[0].start - laws[1].start
+    assert np.abs(total.pmf - direct[start : start + len(total.pmf)]).max() < 1e-15
+    assert total.mean == pytest.approx(12_000 + 15_000)
+
+
+def test_the_law_equals_enumeration() -> None:
+    """Three bins, six missing labels: all counts weighed by their beta-binomial masses."""
+    score = [0.1, 0.1, 0.2, 0.2, 0.6, 0.6, 0.7, 0.9, 0.9, 0.9]
+    label = [0, None, 1, None, 1, None, None, 1, None, None]
+    evaluation = EvaluationSet(label, score)
+    bins = bin_scores(evaluation, 3)
+    law = estimate_bins(evaluation, n_bins=3, prior=(0.5, 0.5))["f1"]
+    values, mass = [], []
+    for counts in np.ndindex(*(bins.n_missing + 1)):
+        weights = betabinom.pmf(
+            counts, bins.n_missing, 0.5 + bins.n_positive, 0.5 + bins.n_negative
+        )
+        u, v = (np.sum(np.array(counts)[bins.decision == side]) for side in (1, 0))
+        known, missing = evaluation.counts, bins.n_missing
+        n_above = missing[bins.decision == 1].sum()
+        cells = (known.tp + u, known.fp + n_above - u, known.fn + v, known.tn + 2 - v)
+        values.append(float(COUNT_METRICS["f1"](*cells)))
+        mass.append(np.prod(weights))
+    expected = np.array(values) @ np.array(mass)
+    assert sum(mass) == pytest.approx(1.0)
+    assert law.mean == pytest.approx(expected, abs=1e-12)
+    wrong = estimate_bins(evaluation, n_bins=3, prior=(1.0, 1.0))["f1"]
+    assert abs(wrong.mean - expected) > 1e-3
+
+
+def test_a_side_of_bins_is_independent_of_the_other() -> None:
+    evaluation = mask_mcar(simulate_scores(500, rng=0), 0.5, rng=1)
+    first, second = bins_pair(bin_scores(evaluation, 5), 0.5, 0.5)
+    assert first.n == evaluation.counts.unlabeled_predicted_positive
+    assert second.n == evaluation.counts.unlabeled_predicted_negative

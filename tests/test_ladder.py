@@ -1,0 +1,274 @@
+"""The ladder: the same data under every assumption, and what it leaves out."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelbayes.bounds.worst_case import bound_worst_case
+from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.impute import impute
+from labelbayes.ladder import RUNGS, Ladder, ladder, ladder_rows, ladder_text
+from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
+from labelbayes.laws.pemi import estimate_pemi
+
+RNG = np.random.default_rng(3)
+SCORE = RNG.beta(0.8, 1.1, 200)
+TRUTH = (RNG.random(200) < SCORE).astype(float)
+LABELS = np.where(RNG.random(200) < 0.4, TRUTH, np.nan)
+ROWS = EvaluationSet(LABELS, SCORE)
+COMPLETE = EvaluationSet(TRUTH, SCORE)
+NAMES = [
+    "worst case",
+    "labeled rows only",
+    "coin flips (MaxEnt)",
+    "shared unknown rate",
+    "prevalence",
+    "calibration taken as known",
+    "calibration with its uncertainty",
+]
+
+
+@pytest.fixture(scope="module")
+def steps() -> Ladder:
+    return ladder(ROWS, truth=COMPLETE, rng=0)
+
+
+def test_rungs_climb_from_nothing_to_full_belief(steps: Ladder) -> None:
+    assert list(steps.results) == [rung.name for rung in RUNGS] == NAMES
+    assert steps.assumptions["worst case"] == "nothing"
+    assert list(steps.assumptions) == NAMES
+    assert steps.left_out == {}
+    assert steps.metrics == ("accuracy", "precision", "recall", "f1")
+
+
+def test_each_rung_is_its_estimator(steps: Ladder) -> None:
+    twins = {
+        "worst case": bound_worst_case(ROWS),
+        "labeled rows only": estimate_labeled(ROWS),
+        "coin flips (MaxEnt)": estimate_pemi(ROWS, impute(ROWS, "maxent")),
+        "shared unknown rate": estimate_shared_rate(ROWS),
+        "calibration taken as known": estimate_pemi(ROWS, impute(ROWS, n_refits=0)),
+    }
+    ends = ["mean", "sd", "low", "high"]
+    for name, twin in twins.items():
+        ours, theirs = steps.results[name].summary()[ends], twin.summary()[ends]
+        assert ours.to_numpy() == pytest.approx(theirs.to_numpy(), abs=1e-12, nan_ok=True)
+
+
+def test_every_law_lies_within_the_worst_case(steps: Ladder) -> None:
+    bounds = steps.results["worst case"]
+    for name in NAMES[1:]:
+        frame = steps.results[name].summary()
+        for metric in steps.metrics:
+            assert bounds[metric].low <= frame.loc[metric, "low"]
+            assert frame.loc[metric, "high"] <= bounds[metric].high
+
+
+def test_uncertain_calibration_is_wider_than_known(steps: Ladder) -> None:
+    known, refitted = (steps.results[name].summary()["sd"] for name in NAMES[-2:])
+    assert (refitted > known).all()
+
+
+def test_table_names_target_statement_and_truth(steps: Ladder) -> None:
+    table = steps.table()
+    assert table.index.names == ["rung", "metric"]
+    assert len(table) == 7 * 4
+    assert set(table["target"]) == {"sample"}
+    assert set(table["statement"]) == {"bounds", "predictive"}
+    counts = COMPLETE.counts
+    accuracy = (counts.tp + counts.tn) / 200
+    assert (table.xs("accuracy", level="metric")["truth"] == accuracy).all()
+    assert "truth" not in ladder(ROWS, metrics=["f1"], rng=0).table()
+    assert set(steps.table(0.5)["ci_prob"].dropna()) == {0.5}
+
+
+def test_verdict_weighs_assumptions_against_noise(steps: Ladder) -> None:
+    assert steps.verdict.startswith("From rung to rung assumptions move the estimate of accuracy")
+    means = steps.table().xs("recall", level="metric")["mean"].dropna()
+    span = means.max() - means.min()
+    assert f"recall by {span:.3f} ({means.min():.3f} to {means.max():.3f})" in steps.verdict
+    assert steps.verdict.count("data noise by") == 4
+
+
+def test_nothing_missing_is_one_number() -> None:
+    complete = ladder(COMPLETE, rng=0)
+    assert complete.verdict == "No label is missing: every rung gives the same number."
+    table = complete.table()
+    means = table["mean"].fillna(table["low"])
+    for metric in complete.metrics:
+        values = means.xs(metric, level="metric")
+        assert np.ptp(values.to_numpy()) < 1e-12
+    assert (table["high"] - table["low"] == 0).all()
+
+
+def test_what_cannot_be_climbed_is_left_out_with_the_reason() -> None:
+    unlabeled = ladder(EvaluationSet([None] * 6, np.linspace(0, 1, 6)), metrics=["accuracy"], rng=0)
+    assert list(unlabeled.results) == [
+        "worst case",
+        "coin flips (MaxEnt)",
+        "shared unknown rate",
+    ]
+    assert unlabeled.left_out.keys() == set(NAMES) - unlabeled.results.keys()
+    assert all(reason for reason in unlabeled.left_out.values())
+    page = unlabeled._repr_html_()
+    assert "Left out, prevalence:" in page
+
+
+def test_own_belief_takes_the_place_of_the_calibration() -> None:
+    given = impute(ROWS, np.full(200, 0.9))
+    mine = ladder(ROWS, imputation=given, rng=0)
+    twin = estimate_pemi(ROWS, given).summary()["mean"]
+    ours = mine.results["calibration taken as known"].summary()["mean"]
+    assert (ours == twin).all()
+    assert mine.left_out == {
+        "calibration with its uncertainty": "the given probabilities come without refits"
+    }
+    refitted = impute(ROWS, "histogram", n_refits=5, rng=0)
+    steps = ladder(ROWS, imputation=refitted, rng=0)
+    assert steps.results["calibration with its uncertainty"].method.endswith(refitted.method)
+    sd = [steps.results[name].summary()["sd"] for name in NAMES[-2:]]
+    assert (sd[1] > sd[0]).all()
+    notes = " ".join(steps.results["calibration taken as known"].notes)
+    assert "Calibration taken as exactly known." in notes
+
+
+@pytest.mark.parametrize("target", ["sample", "population"])
+def test_a_ladder_has_one_target(target: Any) -> None:
+    steps = ladder(ROWS, metrics=["precision"], target=target, rng=0)
+    assert {result.target for result in steps.results.values()} == {target}
+    assert f"(target: {target})" in repr(steps)
+    assert f"(target: {target})" in steps._repr_html_()
+
+
+def test_seeds_give_equal_ladders_and_rungs_of_their_own() -> None:
+    first, again, other = (ladder(ROWS, target="population", rng=seed) for seed in (1, 1, 2))
+    assert first.table().equals(again.table())
+    assert not first.table().equals(other.table())
+    removed = RUNGS.pop(1)
+    try:
+        shorter = ladder(ROWS, target="population", rng=1)
+    finally:
+        RUNGS.insert(1, removed)
+    kept = shorter.table().loc["prevalence"]
+    assert kept.equals(first.table().loc["prevalence"])
+
+
+def test_text_and_page_hold_every_rung_and_number(steps: Ladder) -> None:
+    text, page = repr(steps), steps._repr_html_()
+    assert text == "\n".join(
+        ["Assumption ladder (target: sample)", ladder_text(steps), "", steps.verdict]
+    )
+    rows = ladder_rows(steps)
+    assert [row[0] for row in rows] == [*NAMES, "truth"]
+    for row in rows:
+        for cell in (row[0], *row[2:]):
+            assert cell in text
+        assert row[1].replace("'", "&#x27;") in page
+    assert "95% predictive (eti)" in text
+    assert "bounds" in text
+    assert not any(word in page for word in ("<style", "<svg", "id="))
+    assert "(target: sample)" in page
+    widths = {line.rstrip() for line in text.splitlines()}
+    assert len(widths) > len(rows)
+
+
+def test_undefined_is_said_once_beside_the_numbers() -> None:
+    rare = EvaluationSet([0, 0, None, 0, None], y_pred=[0, 0, 0, 0, 0])
+    steps = ladder(rare, metrics=["precision", "recall"], rng=0)
+    page = steps._repr_html_()
+    assert "precision is undefined here: no row is predicted positive." in page
+    assert "In 25.0% of completions recall is undefined" in page
+    cells = {row[0]: row[2] for row in ladder_rows(steps)}
+    assert set(cells.values()) == {"undefined"}
+    assert "precision nowhere (it is undefined)" in steps.verdict
+    assert len(steps.notes) == len(set(steps.notes))
+
+
+def test_further_rungs_stand_below_the_built_in_ones() -> None:
+    own = estimate_labeled(ROWS, method="bootstrap", rng=0)
+    steps = ladder(ROWS, extra={"mine": own}, rng=0)
+    assert list(steps.results) == [*NAMES, "mine"]
+    assert steps.assumptions["mine"] == own.assumption
+    assert steps.results["mine"] is own
+
+
+OTHER: dict[str, Any] = {
+    "metrics": ["npv"],
+    "target": "population",
+    "imputation": impute(ROWS, np.full(200, 0.9)),
+    "extra": {"mine": estimate_labeled(ROWS, method="bootstrap", rng=0)},
+    "truth": COMPLETE,
+    "rng": 1,
+}
+
+
+@pytest.mark.parametrize("option", OTHER)
+def test_every_option_bites(option: str) -> None:
+    base = ladder(ROWS, rng=0).table()
+    changed = ladder(ROWS, **({"rng": 0} | {option: OTHER[option]})).table()
+    assert not base.equals(changed)
+
+
+def test_the_table_of_options_is_whole() -> None:
+    parameters = inspect.signature(ladder).parameters.values()
+    assert {p.name for p in parameters if p.default is not inspect.Parameter.empty} == OTHER.keys()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (
+            lambda: ladder([1, 0]),  # type: ignore[arg-type]
+            TypeError,
+            "`evaluation` must be an EvaluationSet; got list.",
+        ),
+        (
+            lambda: ladder(ROWS, target="both"),  # type: ignore[arg-type]
+            ValueError,
+            "`target` must be one of 'sample', 'population'; got 'both'.",
+        ),
+        (
+            lambda: ladder(ROWS, truth=ROWS),
+            ValueError,
+            "of 200 are missing. Pass the complete set, or leave it out.",
+        ),
+        (
+            lambda: ladder(ROWS, extra={"prevalence": bound_worst_case(ROWS)}),
+            ValueError,
+            "`extra` must not reuse the name of a rung; got 'prevalence'.",
+        ),
+        (
+            lambda: ladder(ROWS, extra={"mine": bound_worst_case(ROWS)}, target="population"),
+            ValueError,
+            "'population'; 'mine' has 'sample'. Make two ladders.",
+        ),
+        (
+            lambda: ladder(ROWS, extra={"mine": bound_worst_case(ROWS, metrics=["f1"])}),
+            ValueError,
+            "every metric; 'mine' lacks ['accuracy', 'precision', 'recall'].",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(
+    call: Callable[[], object], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value).endswith(sentence)
+
+
+def test_a_ladder_loads_neither_pymc_nor_matplotlib() -> None:
+    code = (
+        "import sys, labelbayes as lb\n"
+        "lb.ladder(lb.EvaluationSet([1, 0, None, 1, 0], [0.9, 0.2, 0.8, 0.4, 0.1]), rng=0)\n"
+        "print(*sorted({'pymc', 'arviz', 'matplotlib'} & sys.modules.keys()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert run.stdout.strip() == ""
