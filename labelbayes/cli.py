@@ -100,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Report on breast cancer diagnoses, 30% of the labels hidden not at random.",
         allow_abbrev=False,
     )
+    demo.add_argument(
+        "--bayes", action="store_true", help="the rungs sampled with PyMC too (a minute more)"
+    )
     _add_common(demo, "labelbayes-demo")
     demo.set_defaults(run=_demo)
     report = commands.add_parser(
@@ -165,6 +168,7 @@ def _demo(options: argparse.Namespace) -> int:
     report = build_report(
         evaluation,
         truth=truth,
+        bayes=options.bayes,
         title="Demo: breast cancer diagnoses, 30% of the labels hidden",
         rng=options.seed,
     )

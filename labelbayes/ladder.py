@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,6 @@ from labelbayes.imputation.impute import Imputation
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric, resolve_metrics
 from labelbayes.results.estimates import Bounds, Estimates, stack
-from labelbayes.results.result import kind_text
 from labelbayes.results.sentences import (
     INDEPENDENCE,
     MISSING_AT_RANDOM,
@@ -28,6 +27,7 @@ from labelbayes.results.sentences import (
     Target,
     undefined,
 )
+from labelbayes.results.text import estimate_text, kind_text, text_table
 
 
 class Rung(NamedTuple):
@@ -41,11 +41,14 @@ class Rung(NamedTuple):
         What must hold for its numbers to be right.
     function : str
         ``"module:function"``, which takes `RungInputs` and returns Estimates or Bounds.
+    option : str, default ""
+        Option of `ladder` that asks for this rung; empty for a rung that always stands.
     """
 
     name: str
     assumption: str
     function: str
+    option: str = ""
 
 
 #: From no assumption to full belief. A method that is added appends its line where it belongs.
@@ -81,6 +84,24 @@ RUNGS: list[Rung] = [
         "calibration with its uncertainty",
         "missing at random given the score",
         "labelbayes.laws.rungs:calibration_refitted",
+    ),
+    Rung(
+        "calibration (Bayes, Platt)",
+        "missing at random given the score, and the logit is linear in it",
+        "labelbayes.bayes.rungs:platt",
+        "bayes",
+    ),
+    Rung(
+        "calibration (Bayes, bins)",
+        "missing at random given the score, and rates of bins near a line",
+        "labelbayes.bayes.rungs:bins",
+        "bayes",
+    ),
+    Rung(
+        "calibration (Bayes, tilted)",
+        "log odds of missing labels differ by N(0, 0.5) from labeled ones of that score",
+        "labelbayes.bayes.rungs:tilted",
+        "bayes",
     ),
 ]
 
@@ -177,6 +198,7 @@ def ladder(
     metrics: Sequence[str | CountMetric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
+    bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
     truth: EvaluationSet | None = None,
     rng: np.random.Generator | int | None = None,
@@ -193,6 +215,8 @@ def ladder(
         The metrics of these rows once all labels are known, or of rows drawn like these.
     imputation : Imputation, optional
         Your own belief about the missing labels, in place of the default calibration.
+    bayes : bool, default False
+        Whether to sample the Bayesian rungs too, with PyMC: half a minute more.
     extra : mapping of str to Estimates or Bounds, optional
         Further rungs of yours, below the built-in ones; of the same target.
     truth : EvaluationSet, optional
@@ -240,7 +264,10 @@ def ladder(
     results: dict[str, Estimates | Bounds] = {}
     assumptions: dict[str, str] = {}
     left_out: dict[str, str] = {}
+    options = {"": True, "bayes": bayes}
     for rung in RUNGS:
+        if not options[rung.option]:
+            continue
         seed = np.random.SeedSequence([entropy, *rung.name.encode()])
         try:
             results[rung.name] = _load(rung)(
@@ -344,7 +371,7 @@ def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
     rows = []
     for rung, result in steps.results.items():
         records = result.records(ci_prob)
-        cells = [_cell(records[metric]) for metric in steps.metrics]
+        cells = [estimate_text(records[metric]) for metric in steps.metrics]
         first = records[steps.metrics[0]]
         kind = kind_text(first["ci_prob"], first["ci_kind"], first["statement"])
         rows.append([rung, steps.assumptions[rung], *cells, kind])
@@ -352,13 +379,6 @@ def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
         cells = [number_text(steps.truth[metric]) for metric in steps.metrics]
         rows.append(["truth", "all labels known", *cells, ""])
     return rows
-
-
-def _cell(row: Mapping[str, Any]) -> str:
-    if math.isnan(row["low"]):
-        return "undefined"
-    ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
-    return ends if math.isnan(row["mean"]) else f"{row['mean']:.3f} {ends}"
 
 
 def ladder_text(steps: Ladder, ci_prob: float = CI_PROB) -> str:
@@ -376,11 +396,5 @@ def ladder_text(steps: Ladder, ci_prob: float = CI_PROB) -> str:
     str
         Lines of equal columns.
     """
-    head = ["rung", *steps.metrics, "interval"]
     rows = [[row[0], *row[2:]] for row in ladder_rows(steps, ci_prob)]
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, *rows]
-    ]
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+    return text_table(["rung", *steps.metrics, "interval"], rows)

@@ -38,12 +38,14 @@ def _state() -> dict[str, object]:
     if "numpy" in loaded:
         numpy = sys.modules["numpy"]
         state["numpy errors"] = numpy.geterr()
-        # Text, since arrays do not compare to one truth value.
-        state["numpy random"] = repr(numpy.random.get_state(legacy=False))
+        kind, keys, *place = numpy.random.get_state()
+        state["numpy random"] = (kind, keys.tobytes(), *place)
     if "matplotlib" in loaded:
         # pyplot resolves the backend when it is first used.
         params = sys.modules["matplotlib"].rcParams
-        state["rcParams"] = {key: params[key] for key in params if not key.startswith("backend")}
+        # As a plain dictionary: its own reading resolves and checks every value, each time.
+        values = dict.items(params)
+        state["rcParams"] = {key: value for key, value in values if not key.startswith("backend")}
     return state
 
 

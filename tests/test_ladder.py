@@ -1,5 +1,6 @@
 """The ladder: the same data under every assumption, and what it leaves out."""
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -39,7 +40,8 @@ def steps() -> Ladder:
 
 
 def test_rungs_climb_from_nothing_to_full_belief(steps: Ladder) -> None:
-    assert list(steps.results) == [rung.name for rung in RUNGS] == NAMES
+    assert list(steps.results) == NAMES
+    assert [rung.name for rung in RUNGS if not rung.option] == NAMES
     assert steps.assumptions["worst case"] == "nothing"
     assert list(steps.assumptions) == NAMES
     assert steps.left_out == {}
@@ -201,6 +203,7 @@ OTHER: dict[str, Any] = {
     "metrics": ["npv"],
     "target": "population",
     "imputation": impute(ROWS, np.full(200, 0.9)),
+    "bayes": True,
     "extra": {"mine": estimate_labeled(ROWS, method="bootstrap", rng=0)},
     "truth": COMPLETE,
     "rng": 1,
@@ -208,8 +211,11 @@ OTHER: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("option", OTHER)
-def test_every_option_bites(option: str) -> None:
-    base = ladder(ROWS, rng=0).table()
+def test_every_option_bites(option: str, steps: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What the rungs that sample would give is not the question here, only whether they stand.
+    quick = [rung._replace(function=RUNGS[1].function) if rung.option else rung for rung in RUNGS]
+    monkeypatch.setattr(importlib.import_module("labelbayes.ladder"), "RUNGS", quick)
+    base = steps.table().drop(columns="truth")
     changed = ladder(ROWS, **({"rng": 0} | {option: OTHER[option]})).table()
     assert not base.equals(changed)
 

@@ -149,7 +149,7 @@ def test_modules_stay_small_and_have_a_subject(path: Path) -> None:
 def rung_faults(rungs: Iterable[tuple[str, str, str]]) -> list[str]:
     """Say which rungs name nothing that the ladder may run."""
     found = []
-    for name, assumption, target in rungs:
+    for name, assumption, target, *_ in rungs:
         if not (name and assumption and TARGET.fullmatch(target)):
             found.append(f"{name}: not (name, assumption, 'labelbayes.module:function')")
             continue
@@ -165,7 +165,7 @@ def rung_faults(rungs: Iterable[tuple[str, str, str]]) -> list[str]:
             continue
         if not callable(run):
             found.append(f"{name}: {target} cannot be called")
-    names = [name for name, _, _ in rungs]
+    names = [name for name, *_ in rungs]
     return found + [f"{name} stands twice" for name in set(names) if names.count(name) > 1]
 
 

@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-#: One color per rung, so that an assumption looks the same in every figure and table. Each has a
+#: One color per assumption, the same in every figure and table: three rungs take missing labels
+#: to be like labeled ones of the same score, and differ only in how they compute. Each has a
 #: contrast of at least 3 to 1 on white and on a near-black page, and they stay apart for readers
 #: who see no red, no green or no blue; a rung's name always stands beside its color.
 PALETTE: dict[str, str] = {
@@ -25,6 +26,9 @@ PALETTE: dict[str, str] = {
     "prevalence": "#9040f7",
     "calibration taken as known": "#2794ff",
     "calibration with its uncertainty": "#1d8860",
+    "calibration (Bayes, Platt)": "#1d8860",
+    "calibration (Bayes, bins)": "#1d8860",
+    "calibration (Bayes, tilted)": "#73608b",
 }
 
 #: For rungs of the user's own; the name picks one, so that it is the same in every session.

@@ -76,6 +76,7 @@ def build_report(
     metrics: Sequence[str | CountMetric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
+    bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
     title: str = "Metrics with missing labels",
     rng: np.random.Generator | int | None = None,
@@ -94,6 +95,8 @@ def build_report(
         The metrics of these rows once all labels are known, or of rows drawn like these.
     imputation : Imputation, optional
         Your own belief about the missing labels, in place of the default calibration.
+    bayes : bool, default False
+        Whether to sample the Bayesian rungs too, with PyMC.
     extra : mapping of str to Estimates or Bounds, optional
         Further rungs of yours, of the same target.
     title : str, default "Metrics with missing labels"
@@ -133,6 +136,7 @@ def build_report(
         metrics=metrics,
         target=target,
         imputation=imputation,
+        bayes=bayes,
         extra=extra,
         truth=truth,
         rng=rng,

@@ -14,6 +14,7 @@ import pandas as pd
 from labelbayes._checks import CI_PROB, check_open_unit
 from labelbayes._html import number_text, table_html
 from labelbayes.results.sentences import Statement, Target, undefined
+from labelbayes.results.text import kind_text
 
 SUMMARY_COLUMNS = (
     "mean",
@@ -212,30 +213,6 @@ class Result(Mapping[str, Any]):
             caption=self.method,
             notes=[facts, *lost, *self.notes],
         )
-
-
-def kind_text(ci_prob: float, ci_kind: str, statement: str) -> str:
-    """Return an interval's probability and kind in words.
-
-    Parameters
-    ----------
-    ci_prob : float
-        Probability content, nan for none.
-    ci_kind, statement : str
-        Kind, and what it may be taken for.
-
-    Returns
-    -------
-    str
-        For a table cell.
-
-    Examples
-    --------
-    >>> kind_text(0.95, "eti", "predictive"), kind_text(float("nan"), "bounds", "bounds")
-    ('95% predictive (eti)', 'bounds')
-    """
-    share = "" if math.isnan(ci_prob) else f"{100 * ci_prob:g}% "
-    return f"{share}{statement}" if ci_kind == statement else f"{share}{statement} ({ci_kind})"
 
 
 def _plain(value: Any) -> Any:

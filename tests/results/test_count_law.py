@@ -42,7 +42,7 @@ def integer_laws(draw: st.DrawFn, largest: int = 9) -> IntegerLaw:
 
 
 @given(first=integer_laws(), second=integer_laws(), known=st.tuples(*[st.integers(0, 3)] * 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_small_laws_are_their_lists(
     first: IntegerLaw, second: IntegerLaw, known: tuple[int, int, int, int]
 ) -> None:

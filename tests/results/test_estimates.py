@@ -15,7 +15,7 @@ from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.confusion import COUNT_METRICS
 from labelbayes.results.estimates import Bounds, Estimates, stack
 from labelbayes.results.interval import CI_KINDS, Interval
-from labelbayes.results.result import kind_text
+from labelbayes.results.text import kind_text
 
 COLUMNS = (
     "mean sd low high ci_prob ci_kind statement undefined_prob undefined_reason method assumption "
