@@ -10,7 +10,15 @@ import types
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labelbayes import plots, report
+    from labelbayes import diagnostics, plots, report
+    from labelbayes.bayes.bins import build_bins
+    from labelbayes.bayes.calibration import build_calibration
+    from labelbayes.bayes.convergence import Diagnostics, SamplingWarning
+    from labelbayes.bayes.groups import build_groups
+    from labelbayes.bayes.imputation import build_imputation
+    from labelbayes.bayes.model import LabelModel
+    from labelbayes.bayes.posterior import Posterior
+    from labelbayes.bayes.sampling import sample
     from labelbayes.bounds.worst_case import bound_worst_case
     from labelbayes.data.evaluation_set import Counts, EvaluationSet
     from labelbayes.data.examples import load_breast_cancer_scores
@@ -36,18 +44,27 @@ __all__ = [
     "Bounds",
     "CountLaw",
     "Counts",
+    "Diagnostics",
     "DiscreteLaw",
     "DrawsLaw",
     "Estimates",
     "EvaluationSet",
     "Imputation",
     "Interval",
+    "LabelModel",
     "Ladder",
     "MetricDistribution",
     "MixtureLaw",
     "NormalLaw",
+    "Posterior",
     "RatioLaw",
+    "SamplingWarning",
     "bound_worst_case",
+    "build_bins",
+    "build_calibration",
+    "build_groups",
+    "build_imputation",
+    "diagnostics",
     "estimate_labeled",
     "estimate_pemi",
     "estimate_shared_rate",
@@ -61,28 +78,37 @@ __all__ = [
     "plots",
     "read_evaluation",
     "report",
+    "sample",
     "simulate_scores",
     "stack",
 ]
 
-_ROOMS = ("plots", "report")
+_ROOMS = ("diagnostics", "plots", "report")
 
 _MODULES = {
     "Bounds": "labelbayes.results.estimates",
     "CountLaw": "labelbayes.results.count_law",
     "Counts": "labelbayes.data.evaluation_set",
+    "Diagnostics": "labelbayes.bayes.convergence",
     "DiscreteLaw": "labelbayes.results.distribution",
     "DrawsLaw": "labelbayes.results.distribution",
     "Estimates": "labelbayes.results.estimates",
     "EvaluationSet": "labelbayes.data.evaluation_set",
     "Imputation": "labelbayes.imputation.impute",
     "Interval": "labelbayes.results.interval",
+    "LabelModel": "labelbayes.bayes.model",
     "Ladder": "labelbayes.ladder",
     "MetricDistribution": "labelbayes.results.protocol",
     "MixtureLaw": "labelbayes.results.mixture",
     "NormalLaw": "labelbayes.results.continuous",
+    "Posterior": "labelbayes.bayes.posterior",
     "RatioLaw": "labelbayes.results.continuous",
+    "SamplingWarning": "labelbayes.bayes.convergence",
     "bound_worst_case": "labelbayes.bounds.worst_case",
+    "build_bins": "labelbayes.bayes.bins",
+    "build_calibration": "labelbayes.bayes.calibration",
+    "build_groups": "labelbayes.bayes.groups",
+    "build_imputation": "labelbayes.bayes.imputation",
     "estimate_labeled": "labelbayes.laws.labeled",
     "estimate_pemi": "labelbayes.laws.pemi",
     "estimate_shared_rate": "labelbayes.laws.labeled",
@@ -94,6 +120,7 @@ _MODULES = {
     "mask_mcar": "labelbayes.data.masking",
     "mask_mnar": "labelbayes.data.masking",
     "read_evaluation": "labelbayes.data.read",
+    "sample": "labelbayes.bayes.sampling",
     "simulate_scores": "labelbayes.data.simulate",
     "stack": "labelbayes.results.estimates",
 }

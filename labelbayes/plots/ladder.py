@@ -21,7 +21,7 @@ from labelbayes.plots.style import (
     inks_on,
     new_axes,
 )
-from labelbayes.results.result import kind_text
+from labelbayes.results.text import kind_text
 
 _WIDTH = 6.2
 #: Inches for a rung: its name, what it assumes, and its mark.

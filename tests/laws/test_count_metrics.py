@@ -69,11 +69,12 @@ def check_against(law: Law, wanted: dict[str, Any], tolerance: float = 1e-12) ->
         assert atoms.pmf == pytest.approx(wanted["pmf"], abs=tolerance)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "f0.5"])
 @pytest.mark.parametrize("case", CONFUSION, ids=lambda case: case["name"])
-def test_laws_are_those_of_the_oracle(case: dict[str, Any], name: str) -> None:
-    law = estimate(case["y_true"], case["y_pred"], case["p_missing"], [name])[name]
-    check_against(law, case["laws"][name])
+def test_laws_are_those_of_the_oracle(case: dict[str, Any]) -> None:
+    laws = estimate(case["y_true"], case["y_pred"], case["p_missing"], list(COUNT_METRICS))
+    assert laws.keys() == case["laws"].keys()
+    for name, wanted in case["laws"].items():
+        check_against(laws[name], wanted)
 
 
 def test_a_wrong_probability_is_caught_by_the_oracle() -> None:
@@ -161,7 +162,7 @@ def small_sets(draw: st.DrawFn) -> tuple[list[float], list[int], list[float]]:
 
 
 @given(case=small_sets())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_laws_are_those_of_enumeration(
     case: tuple[list[float], list[int], list[float]],
     enumerate_law: Callable[..., Any],

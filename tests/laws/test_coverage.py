@@ -39,11 +39,11 @@ def coverage(n_replications: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def test_refits_cover_and_the_plug_in_does_not() -> None:
-    share = coverage(60, seed=3)
-    # 3.3 standard errors of .95 in 60 replications reach from .857 to beyond 1; an interval
-    # that ignores the calibration covers 2 Phi(1.96 sqrt(.1)) - 1 = .46, .68 at 3.3 of them.
-    assert (share["refits"] > 0.857).all()
-    assert (share["plug-in"] < 0.68).all()
+    share = coverage(40, seed=3)
+    # 3.3 standard errors of .95 in 40 replications reach from .836 to beyond 1; an interval
+    # that ignores the calibration covers 2 Phi(1.96 sqrt(.1)) - 1 = .46, .72 at 3.3 of them.
+    assert (share["refits"] > 0.836).all()
+    assert (share["plug-in"] < 0.72).all()
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ UNDEFINED = {
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 @given(cells=CELLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_defined_values_are_those_of_scikit_learn(
     metric: CountMetric, cells: tuple[int, int, int, int]
 ) -> None:
@@ -147,7 +147,7 @@ def test_planted_metrics_of_another_shape_are_caught() -> None:
 
 @pytest.mark.parametrize("name", MIRRORED)
 @given(cells=CELLS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_swapping_the_classes_mirrors_the_metric(
     name: str, cells: tuple[int, int, int, int]
 ) -> None:
