@@ -1,0 +1,1 @@
+"""Models of the missing labels in PyMC, and posteriors of the metrics."""

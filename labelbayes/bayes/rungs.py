@@ -1,0 +1,66 @@
+"""The rungs of the assumption ladder that are sampled with PyMC."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from labelbayes.bayes.bins import build_bins
+from labelbayes.bayes.calibration import build_calibration
+from labelbayes.bayes.model import LabelModel
+from labelbayes.bayes.sampling import sample
+from labelbayes.laws.rungs import RungInputs
+from labelbayes.results.estimates import Estimates
+
+
+def bins(inputs: RungInputs) -> Estimates:
+    """Return the posterior under score bins whose rates lie near a line.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `build_bins`.
+    """
+    return _sample(inputs, build_bins(inputs.evaluation))
+
+
+def platt(inputs: RungInputs) -> Estimates:
+    """Return the posterior under Platt scaling.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `build_calibration`.
+    """
+    return _sample(inputs, build_calibration(inputs.evaluation))
+
+
+def tilted(inputs: RungInputs) -> Estimates:
+    """Return the posterior under Platt scaling and missing labels that may differ from it.
+
+    Parameters
+    ----------
+    inputs : RungInputs
+        What every rung is given.
+
+    Returns
+    -------
+    Estimates
+        See `build_calibration`; the tilt is almost all prior, so it states a sensitivity.
+    """
+    result = _sample(inputs, build_calibration(inputs.evaluation, delta_sd=0.5))
+    return replace(result, statement="sensitivity")
+
+
+def _sample(inputs: RungInputs, label_model: LabelModel) -> Estimates:
+    asked = replace(label_model, metrics=tuple(inputs.metrics))
+    return sample(asked, target=inputs.target, rng=inputs.rng()).estimates()
