@@ -86,7 +86,12 @@ def build_bins(
     ``spread`` is weakly identified below about 10 bins; it only says how far bins may leave the
     line. Between its limits lie Platt scaling (spread 0) and bins of their own.
 
-    The cost depends on the number of bins, not on that of rows. Flat Beta(1, 1) rates are never a
+    The cost depends on the number of bins, not on that of rows; only with "monotone" and thousands
+    of labels a bin NUTS takes four times as many steps. There the labels say the order themselves:
+    use "jeffreys". Two or three well-known bins leave "line" a narrow ridge: raise
+    `target_accept` where it diverges.
+
+    Flat Beta(1, 1) rates are never a
     default: with 10 labels a bin their 95% intervals covered 82%, Jeffreys' 92%.
 
     **Oracle.** Jeffreys or a pair: the exact convolution of beta-binomial laws

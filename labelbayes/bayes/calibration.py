@@ -198,7 +198,7 @@ def _check_audited(
     given = ~column.is_missing
     labels = np.full(len(column), np.nan)
     for row in np.flatnonzero(given):
-        value = column.values[row]
+        value = column.values[row : row + 1].tolist()[0]
         if isinstance(value, (str, bytes)) or value not in (0, 1):
             raise ValueError(
                 f"`audited` must hold 1 (positive), 0 (negative) or nan; got {value!r} at row "

@@ -1,19 +1,21 @@
 """The bins against their oracles: convolution, quadrature, rejection; planted errors fail."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.special import expit
 
-from labelbayes.bayes.bins import build_bins
-from labelbayes.bayes.convergence import diagnose
+from labelbayes.bayes.bins import _centering, build_bins
+from labelbayes.bayes.convergence import SamplingWarning, diagnose
 from labelbayes.bayes.posterior import Posterior
 from labelbayes.bayes.sampling import sample
 from labelbayes.bayes.stack import pm, quiet, wrap
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.simulate import simulate_scores
-from labelbayes.laws.bins import bin_scores, estimate_bins
+from labelbayes.laws.bins import ScoreBins, bin_scores, estimate_bins
 
 METRICS = ["accuracy", "precision", "recall", "f1"]
 NAMES = ["rate", "accuracy", "f1"]
@@ -166,6 +168,33 @@ def test_the_line_agrees_with_quadrature(evaluation, line, mean_z) -> None:
 def test_another_spread_disagrees(evaluation, line, mean_z) -> None:
     found = _line_z(line.dataset, _line_oracle(evaluation, spread_sd=1.0), mean_z)
     assert max(found.values()) > 4.5, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_the_line_is_one_law_however_it_is_centered(evaluation, share, monkeypatch, mean_z) -> None:
+    monkeypatch.setattr("labelbayes.bayes.bins._centering", lambda bins, place: 0 * place + share)
+    label_model = build_bins(evaluation, n_bins=3)
+    with warnings.catch_warnings():
+        # The better centering is the one that the data choose.
+        warnings.simplefilter("ignore", SamplingWarning)
+        posterior = sample(label_model, draws=3_000, target_accept=0.99, rng=15)
+    found = _line_z(posterior.dataset, _line_oracle(evaluation), mean_z)
+    assert max(found.values()) < 4.5, found
+
+
+def test_labels_that_leave_the_line_center_their_bins(evaluation) -> None:
+    near, place = bin_scores(evaluation, 3), np.array([-2.0, -1.0, 1.0, 2.0])
+    assert _centering(near, place) == pytest.approx(0.0)
+    many = ScoreBins(
+        place,
+        np.array([0, 0, 1, 1]),
+        np.array([100, 4_000, 5_000, 9_000]),
+        np.array([9_900, 6_000, 5_000, 1_000]),
+        np.zeros(4, dtype=int),
+        True,
+    )
+    assert (_centering(many, place) > 0.9).all()
 
 
 def test_the_line_completes_labels_at_its_rates(evaluation, line, mean_z) -> None:
