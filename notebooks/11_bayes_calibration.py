@@ -25,6 +25,7 @@
 
 # %%
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
 import labelbayes as lb
@@ -76,8 +77,9 @@ line = lb.sample(lb.build_bins(some, prior="line"), rng=2)
 # %% [markdown]
 # ## A curve
 #
-# Platt scaling has two coefficients for all rows. Given a draw of them the law of a metric is exact,
-# so the posterior is a mixture of exact laws (Rao-Blackwell), free of the noise of drawn labels.
+# Platt scaling has two coefficients for all rows. Given a draw of them the law of a metric is
+# exact, so the posterior is a mixture of exact laws (Rao-Blackwell), free of the noise of drawn
+# labels.
 
 # %%
 platt = lb.sample(lb.build_calibration(some), rng=3)
@@ -156,6 +158,34 @@ for seed in range(n_sets):
 print({name: f"{count} of {n_sets}" for name, count in covered.items()})
 
 # %% [markdown]
+# ## Simulation-based calibration
+#
+# A last check of the sampler itself: parameters drawn from the prior, data drawn from them, and the
+# rank of the truth among the posterior draws, 500 times. Ranks must be uniform. The result was made
+# by `python -m tests.validation V15`.
+
+# %%
+ranks = pd.read_parquet("results/sbc.parquet")
+uniform = {
+    model: lb.diagnostics.sbc_uniformity(part)
+    for model, part in ranks.groupby("model", observed=True)
+}
+pd.DataFrame(
+    {
+        model: {
+            "replications": int(table["n"].max()),
+            "quantities": len(table),
+            "smallest adjusted p": round(table["p_adjusted"].min(), 3),
+            "passed": bool(table["passed"].all()),
+        }
+        for model, table in uniform.items()
+    }
+).T
+
+# %%
+ax = lb.plots.plot_sbc(ranks[ranks["model"] == "bins, line"])
+
+# %% [markdown]
 # ## What we checked
 
 # %% tags=["check"]
@@ -163,6 +193,10 @@ print({name: f"{count} of {n_sets}" for name, count in covered.items()})
 assert check["passed"].all()
 wrong = estimate_bins(some, prior=(5.0, 5.0))
 assert not lb.diagnostics.compare_laws(jeffreys, wrong)["passed"].all()
+
+# Simulation-based calibration: ranks are uniform for every quantity of every model.
+assert all(table["passed"].all() for table in uniform.values())
+assert all(table["n"].max() >= 500 for table in uniform.values())
 
 # Every model converged.
 for posterior in (jeffreys, line, platt, grouped, tilted):

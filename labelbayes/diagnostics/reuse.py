@@ -129,7 +129,9 @@ class ReusedModel:
     def _run_compiled(self, label_model: LabelModel, rng: np.random.Generator) -> xr.Dataset:
         model = label_model.model
         signature = _signature(model)
-        with quiet():
+        with quiet(), warnings.catch_warnings():
+            # A hint about speed that Numba gives while it compiles, however small the model is.
+            warnings.filterwarnings("ignore", message=r"(?s).*np\.dot\(\) is faster")
             if signature not in self._compiled:
                 self._unproven[signature] = model
                 self._compiled[signature] = nutpie.compile_pymc_model(model)

@@ -3,5 +3,6 @@
 from labelbayes.plots.compare import plot_comparison
 from labelbayes.plots.ladder import plot_ladder
 from labelbayes.plots.law import plot_law
+from labelbayes.plots.sbc import plot_sbc
 
-__all__ = ["plot_comparison", "plot_ladder", "plot_law"]
+__all__ = ["plot_comparison", "plot_ladder", "plot_law", "plot_sbc"]
