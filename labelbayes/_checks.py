@@ -38,6 +38,28 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ValueError(f"`{name}` must be one of {allowed}; got {value!r}.")
 
 
+def check_type(name: str, value: object, kind: type) -> None:
+    """Raise unless `value` is of a type.
+
+    Parameters
+    ----------
+    name : str
+        Argument name.
+    value : object
+        What was passed.
+    kind : type
+        What it has to be.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise TypeError(f"`{name}` must be {article} {kind.__name__}; got {type(value).__name__}.")
+
+
 def check_open_unit(name: str, value: Any, remedy: str = "") -> float:
     """Return `value` as a float strictly between 0 and 1.
 

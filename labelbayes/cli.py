@@ -30,6 +30,9 @@ _OPTIONS = {
 }
 _DEMO_RATE = 0.3
 _INTERRUPTED = 130
+_NOT_PRINTED = 1
+#: Digits of a seed: more than any entropy of use, and far fewer than Python refuses to read.
+_MAX_DIGITS = 50
 #: What a shell reports for a program that a closed pipe ended.
 _BROKEN_PIPE = 141
 
@@ -45,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         sentence = message[:1].upper() + message[1:].rstrip(".")
-        self.exit(2, f"labelbayes: {sentence}. See `{self.prog} --help`.\n")
+        self.exit(2, f"labelbayes: {_visible(sentence)}. See `{self.prog} --help`.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 2 for input that cannot be used, 130 when interrupted.
+        Exit status: 0, 1 if the report was written and could not be printed, 2 for input that
+        cannot be used, 130 when interrupted.
 
     Raises
     ------
@@ -81,9 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Else Python complains when it flushes what nobody reads.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return _BROKEN_PIPE
+
+
+def _drop_output() -> None:
+    """Send what is not yet printed nowhere; else Python complains when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -155,6 +163,10 @@ def _add_common(parser: argparse.ArgumentParser, output: str) -> None:
 
 
 def _seed(word: str) -> int:
+    if len(word) > _MAX_DIGITS:
+        raise argparse.ArgumentTypeError(
+            f"a seed has at most {_MAX_DIGITS} digits; got {len(word):,} characters"
+        )
     if not re.fullmatch(r"[0-9]+", word):
         raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 on; got {word!r}")
     return int(word)
@@ -196,7 +208,7 @@ def _report(options: argparse.Namespace) -> int:
             missing=options.missing,
         )
     )
-    name = Path(options.file).name
+    name = _visible(Path(options.file).name)
     report = build_report(
         evaluation,
         target=options.target,
@@ -210,12 +222,41 @@ def _deliver(report: Report, output: str, about: str) -> int:
     """Write, then print: a reader that stops reading early does not cost the files."""
     files = _checked(lambda: write_report(report, output))
     lines = [about, ""] if about else []
-    lines += [repr(report), "", *(f"Wrote {path}" for path in files.values())]
+    lines += [repr(report), "", *(f"Wrote {_visible(str(path))}" for path in files.values())]
+    try:
+        _print("\n".join(lines))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _drop_output()
+        return _complain_of_output(output, error.strerror or str(error))
+    return 0 if sys.stdout else _complain_of_output(output, "it is closed")
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:  # closed before the program began
+        return
     # A terminal that knows few characters gets the others spelled out.
     encoding = sys.stdout.encoding or "utf-8"
-    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
-    print(text, flush=True)
-    return 0
+    shown = "\n".join(_visible(line) for line in text.split("\n"))
+    print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+
+
+def _complain_of_output(output: str, reason: str) -> int:
+    print(
+        f"labelbayes: The report was written to {_visible(output)} and could not be printed to "
+        f"standard output: {reason}.",
+        file=sys.stderr,
+    )
+    return _NOT_PRINTED
+
+
+def _visible(text: str) -> str:
+    """Spell out what a terminal would obey instead of show: control characters and the like."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 def _checked(step: Callable[[], Answer]) -> Answer:
@@ -231,7 +272,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename} cannot be used: {error.strerror}."
     text = re.sub(r"`(\w+)(=[^`]+)?`", _as_option, text)
-    return " ".join(text.splitlines())
+    return _visible(" ".join(text.splitlines()))
 
 
 def _as_option(match: re.Match[str]) -> str:

@@ -11,13 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from labelbayes._checks import CI_PROB, check_choice, make_rng
+from labelbayes._checks import CI_PROB, check_choice, check_type, make_rng
 from labelbayes._html import number_text, table_html
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import Imputation
+from labelbayes.laws.count_metrics import true_values
+from labelbayes.laws.missing_counts import check_made_from
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric, resolve_metrics
 from labelbayes.results.estimates import Bounds, Estimates, stack
+from labelbayes.results.result import Result
 from labelbayes.results.sentences import (
     INDEPENDENCE,
     MISSING_AT_RANDOM,
@@ -251,12 +254,14 @@ def ladder(
     >>> len(steps.results)
     7
     """
-    if not isinstance(evaluation, EvaluationSet):
-        raise TypeError(f"`evaluation` must be an EvaluationSet; got {type(evaluation).__name__}.")
+    check_type("evaluation", evaluation, EvaluationSet)
+    if imputation is not None:
+        check_type("imputation", imputation, Imputation)
+        check_made_from(evaluation, imputation)
     asked = resolve_metrics(metrics)
     check_choice("target", target, TARGETS)
     names = [metric.name for metric in asked]
-    true_values = None if truth is None else _true_values(asked, truth)
+    complete = None if truth is None else true_values(asked, truth, evaluation.counts)
     own = dict(extra or {})
     _check_extra(own, names, target)
     # One draw fixes every rung's seed, so that a rung that is added changes no other.
@@ -285,7 +290,7 @@ def ladder(
         assumptions,
         left_out,
         target,
-        true_values,
+        complete,
         (*_sentences(results), INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD),
     )
 
@@ -298,21 +303,12 @@ def _load(rung: Rung) -> Callable[[RungInputs], Estimates | Bounds]:
     return loaded
 
 
-def _true_values(metrics: Sequence[CountMetric], truth: EvaluationSet) -> dict[str, float]:
-    if truth.n_unlabeled:
-        raise ValueError(
-            f"`truth` must have every label; {truth.n_unlabeled:,} of {truth.n:,} are missing. "
-            "Pass the complete set, or leave it out."
-        )
-    counts = truth.counts
-    return {m.name: float(m(counts.tp, counts.fp, counts.fn, counts.tn)) for m in metrics}
-
-
 def _check_extra(
     extra: Mapping[str, Estimates | Bounds], names: Sequence[str], target: Target
 ) -> None:
     taken = {rung.name for rung in RUNGS}
     for name, result in extra.items():
+        check_type(f"extra[{name!r}]", result, Result)
         if name in taken:
             raise ValueError(f"`extra` must not reuse the name of a rung; got {name!r}.")
         if result.target != target:

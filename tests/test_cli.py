@@ -239,6 +239,8 @@ def test_an_output_that_cannot_be_written(command: str, table: Path, capsys) -> 
         (["report", "x.csv", *WORDS, "--thresh", "1"], "--thresh"),
         (["demo", "--seed", "-1"], "'-1'"),
         (["demo", "--seed", "x"], "'x'"),
+        (["demo", "--seed", "9" * 5000], "at most 50 digits; got 5,000 characters"),
+        (["demo", "\x1b[31m"], "\\x1b[31m"),
     ],
 )
 def test_words_that_make_no_command_are_refused_in_a_sentence(words, said, capsys) -> None:
@@ -304,3 +306,36 @@ def test_a_sentence_too(table: Path) -> None:
     words = ["report", table.name, "--y-true", "label", "--y-score", "sc\u00f8re"]
     bad = _run(*words, cwd=table.parent, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     _is_refused(bad.returncode, bad.stderr, "no column 'sc\\xf8re'")
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"), [("&-", "it is closed"), ("/dev/full", os.strerror(errno.ENOSPC))]
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_what_cannot_be_printed_is_still_written(target: str, reason: str, table: Path) -> None:
+    words = ["report", table.name, *WORDS, "--output", "out"]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" >{target}', "sh", sys.executable, "-m", "labelbayes", *words],
+        cwd=table.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "labelbayes: The report was written to out and could not be printed to standard output: "
+        f"{reason}.\n"
+    )
+    assert len(list((table.parent / "out").iterdir())) == 2
+
+
+def test_control_characters_in_names_are_spelled_out(table: Path, capsys, no_figures) -> None:
+    path = table.with_name("a\x1b[31m\nb.csv")
+    path.write_text(GOOD)
+    assert main(["report", str(path), *WORDS, "--output", str(table.parent / "o\x07")]) == 0
+    shown = capsys.readouterr().out
+    assert "a\\x1b[31m\\nb.csv: metrics" in shown
+    assert "o\\x07/report.json" in shown
+    assert not {"\x1b", "\x07"} & set(shown)
+    assert _report(table.with_name("no\x1b.csv"), *WORDS) == 2
+    assert "no\\x1b.csv" in capsys.readouterr().err

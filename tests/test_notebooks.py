@@ -252,6 +252,9 @@ def reprs_of(evaluation: lb.EvaluationSet) -> dict[str, str]:
         lb.DiscreteLaw(np.array([0.0, 1.0]), np.array([0.5, 0.5])),
         lb.RatioLaw(6.0, 10.0, 0.5, 0.25, 0.1),
     ]
+    model = lb.build_imputation(evaluation, imputation, concentration=10)
+    posterior = lb.sample(model, rng=3)
+    shown += [model, posterior, posterior.diagnostics]
     for how in (imputation, lb.impute(evaluation, imputation.p)):
         for method in ("exact", "gauss", "sampled"):
             estimates = lb.estimate_pemi(evaluation, how, method=method, n_draws=50, rng=2)

@@ -132,7 +132,7 @@ def test_all_the_table_and_the_typed_imports_agree() -> None:
             '    "fbeta": "labelbayes.laws.pemi",\n',
         ),
         ("    from labelbayes.metrics.confusion import fbeta\n", ""),
-        ('_ROOMS = ("plots", "report")', '_ROOMS = ("plots",)'),
+        ('_ROOMS = ("diagnostics", "plots", "report")', '_ROOMS = ("plots",)'),
     ],
 )
 def test_planted_export_faults_are_caught(old: str, new: str) -> None:

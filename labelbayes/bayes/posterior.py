@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -127,10 +128,6 @@ class Posterior:
             for group in self._group_places()
         }
 
-        def joint(n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-            rows = rng.integers(len(next(iter(columns.values()))), size=n)
-            return {name: values[rows] for name, values in columns.items()}
-
         laws = self._exact_laws(dataset) if exact else self._draws_laws(columns)
         how = "exact laws mixed over posterior draws" if exact else "posterior draws"
         return Estimates(
@@ -143,7 +140,7 @@ class Posterior:
             n_labeled=self.label_model.n_labeled,
             n_unlabeled=self.label_model.n_unlabeled,
             notes=self._notes(),
-            joint=joint,
+            joint=partial(_pick_draws, columns),
         )
 
     def _group_places(self) -> range:
@@ -214,6 +211,13 @@ class Posterior:
             + self.diagnostics._repr_html_()
             + (learned if rows else "")
         )
+
+
+def _pick_draws(
+    columns: dict[str, FloatArray], n: int, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    rows = rng.integers(len(next(iter(columns.values()))), size=n)
+    return {name: values[rows] for name, values in columns.items()}
 
 
 def _contract(label: str, before: float, after: float) -> tuple[float, float, float, str]:

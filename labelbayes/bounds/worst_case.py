@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit
+from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit, check_type
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric, resolve_metrics
@@ -76,6 +76,7 @@ def bound_worst_case(
     >>> print(bound_worst_case(evaluation)["precision"])
     [0.500, 1.000] (bounds)
     """
+    check_type("evaluation", evaluation, EvaluationSet)
     asked = resolve_metrics(metrics)
     check_choice("target", target, TARGETS)
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
@@ -131,7 +132,8 @@ def _cover(metric: CountMetric, known: Counts, bounds: Interval, ci_prob: float)
     def excess(c: float) -> float:
         return float(ndtr(c + bounds.width / largest) - ndtr(-c)) - ci_prob
 
-    c = brentq(excess, 0.0, 10.0) if largest > 0 else 0.0
+    # A low level is reached without moving the ends where the bounds are far apart.
+    c = brentq(excess, 0.0, 10.0) if largest > 0 and excess(0.0) < 0 else 0.0
     return Interval(
         max(metric.lowest, bounds.low - c * low_error),
         min(metric.highest, bounds.high + c * high_error),

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from labelbayes._checks import FloatArray
+from labelbayes.data.columns import LARGEST_EXACT
 
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?", re.ASCII)
 # "1,234" can be a thousand or one and a bit; "0,234" and "1234,567" cannot.
+_WHOLE = re.compile(r"[+-]?\d+(\.0*)?\s*%?", re.ASCII)
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 
 
@@ -52,11 +54,13 @@ def read_numbers(cells: Sequence[str] | pd.Series) -> tuple[FloatArray, str]:
     text = pa.array(cells, type=pa.string())
     plain = _cast(text)
     if plain is not None:
+        _refuse_lost(text, plain)
         return plain, ""
     if pc.all(pc.ends_with(text, "%")).as_py():
         # The exponent shifts the point before rounding, so that 92% is the float 0.92 itself.
         hundredths = _cast(pc.replace_substring_regex(text, r"\s*%$", "e-2"))
         if hundredths is not None:
+            _refuse_lost(text, hundredths)
             return hundredths, _percent_note(text[0].as_py(), hundredths[0])
     return _read_cells(np.asarray(cells, dtype=object))
 
@@ -68,6 +72,22 @@ def _cast(text: pa.Array) -> FloatArray | None:
     except pa.ArrowInvalid:
         return None
     return numbers if np.isfinite(numbers).all() else None
+
+
+def _refuse_lost(cells: pa.Array | npt.NDArray[np.object_], values: FloatArray) -> None:
+    """Raise where a whole number was rounded: different scores would become ties."""
+    for where in np.flatnonzero(np.abs(values) >= LARGEST_EXACT):
+        cell = str(cells[where])
+        exact = Decimal(cell.rstrip("% ")) if _WHOLE.fullmatch(cell) else None
+        if exact is not None and cell.endswith("%"):
+            exact = exact.scaleb(-2)
+        if exact is not None and exact != Decimal(float(values[where])):
+            raise BadCell(
+                int(where),
+                cell,
+                "a float cannot hold it, above 2^53",
+                remedy="Pass its rank, or a score in a smaller unit.",
+            )
 
 
 def _percent_note(cell: str, value: float) -> str:
@@ -101,7 +121,9 @@ def _read_cells(cells: npt.NDArray[np.object_]) -> tuple[FloatArray, str]:
     if is_decimal_comma:
         shown = int(np.argmax(has_comma))
         notes.append(f"commas were read as decimal commas ({uniques[shown]} is {values[shown]:g})")
-    return values[codes], " and ".join(notes)
+    numbers = values[codes]
+    _refuse_lost(cells, numbers)
+    return numbers, " and ".join(notes)
 
 
 def _reason(cell: str, is_mixed: bool) -> str:
@@ -127,10 +149,20 @@ class BadCell(ValueError):
         Its text.
     reason : str
         Why it was refused, as the end of a sentence.
+    remedy : str
+        What to do instead, a full sentence.
     """
 
-    def __init__(self, position: int, cell: str, reason: str) -> None:
+    def __init__(
+        self,
+        position: int,
+        cell: str,
+        reason: str,
+        *,
+        remedy: str = "Write it as a plain number with a decimal point.",
+    ) -> None:
         super().__init__(f"{cell!r} at position {position}: {reason}")
         self.position = position
         self.cell = cell
         self.reason = reason
+        self.remedy = remedy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ MISSING_GROUP = "(missing)"
 
 # Beyond this a float64 no longer holds every whole number.
 LARGEST_EXACT = 2**53
+
+_LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 _NUMERIC_OBJECTS = ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty")
 
@@ -112,8 +115,7 @@ def _from_array(name: str, array: npt.NDArray[Any]) -> Column:
     if kind in "biu":
         return Column(array, np.zeros(len(array), dtype=bool))
     if kind == "f":
-        # float16 and long double are unknown to pandas' hash tables.
-        is_common = array.dtype.itemsize in (4, 8)
+        is_common = array.dtype.itemsize in (2, 4, 8)
         return Column(array if is_common else array.astype(np.float64), np.isnan(array))
     if kind in "mM":
         return Column(array, np.isnat(array))
@@ -183,6 +185,81 @@ def check_same_rows(given: Mapping[str, object], columns: Mapping[str, Column]) 
             )
 
 
+def distinct(values: npt.NDArray[Any]) -> tuple[IntArray, npt.NDArray[Any]]:
+    """Return the code of each value, and the distinct values in order of appearance.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_rows,)
+        Values that can be hashed.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n_rows,)
+        Index into `uniques`; -1 where there is no value.
+    uniques : ndarray
+        Distinct values.
+
+    Raises
+    ------
+    TypeError
+        If a value cannot be hashed.
+    """
+    # float16 is unknown to pandas' hash tables.
+    is_half = values.dtype == np.float16
+    codes, uniques = pd.factorize(values.astype(np.float32) if is_half else values)
+    return codes, np.asarray(uniques)
+
+
+def as_reals(name: str, column: Column) -> npt.NDArray[Any]:
+    """Return real numbers in the precision in which they were given, nan where missing.
+
+    Parameters
+    ----------
+    name : str
+        Argument name.
+    column : Column
+        Real numbers; text is none.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+        A float16, float32 or float64 array, whatever the container: a list of `numpy.float32`
+        is as good as an array of them.
+
+    Raises
+    ------
+    TypeError
+        If a value is no real number.
+    ValueError
+        If a whole number is larger than any float.
+    """
+    values = column.values
+    if values.dtype.kind == "O":
+        kinds = set(map(type, values[~column.is_missing]))
+        is_short = bool(kinds) and kinds <= {np.float16, np.float32}
+        dtype = np.result_type(*kinds) if is_short else np.float64
+        # pandas and NumPy both read the text '0.5' as a number without a word.
+        if not is_short and pd.api.types.infer_dtype(values, skipna=True) not in _NUMERIC_OBJECTS:
+            raise TypeError(_no_number(name, column))
+        filled = np.where(column.is_missing, np.nan, values)
+        try:
+            return filled.astype(dtype)
+        except OverflowError as error:
+            where = next(i for i, value in enumerate(filled) if abs(value) > _LARGEST_FLOAT)
+            raise ValueError(
+                f"`{name}` must hold numbers that a float can hold; got one beyond 1.8e308 at "
+                f"position {where}. Pass its rank, or a score in a smaller unit."
+            ) from error
+    if values.dtype.kind not in "biuf":
+        raise TypeError(_no_number(name, column))
+    if values.dtype.kind == "f" and not column.is_missing.any():
+        return values
+    reals = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
+    reals[column.is_missing] = np.nan
+    return reals
+
+
 def as_scores(name: str, column: Column) -> npt.NDArray[Any]:
     """Return finite scores in the precision in which they were given.
 
@@ -196,7 +273,7 @@ def as_scores(name: str, column: Column) -> npt.NDArray[Any]:
     Returns
     -------
     ndarray of float, shape (n_rows,)
-        A float32 or float64 array.
+        A float16, float32 or float64 array.
 
     Raises
     ------
@@ -205,15 +282,7 @@ def as_scores(name: str, column: Column) -> npt.NDArray[Any]:
     ValueError
         If one is missing, infinite, or a whole number that a float cannot hold.
     """
-    values = column.values
-    if values.dtype.kind == "O":
-        # pandas and NumPy both read the text '0.5' as a number without a word.
-        if pd.api.types.infer_dtype(values, skipna=True) not in _NUMERIC_OBJECTS:
-            raise TypeError(_no_number(name, column))
-        values = np.where(column.is_missing, np.nan, values)
-    elif values.dtype.kind not in "biuf":
-        raise TypeError(_no_number(name, column))
-    scores = values if values.dtype.kind == "f" else values.astype(np.float64)
+    values, scores = column.values, as_reals(name, column)
     is_bad = column.is_missing | ~np.isfinite(scores)
     if is_bad.any():
         where = int(np.argmax(is_bad))
@@ -222,20 +291,19 @@ def as_scores(name: str, column: Column) -> npt.NDArray[Any]:
             f"`{name}` must be finite; got {found} at position {where} ({int(is_bad.sum())} nan or "
             f"infinite in all). Drop those rows or score them."
         )
-    if values.dtype.kind in "iuO" and np.abs(scores).max() >= LARGEST_EXACT:
-        lost = np.array([int(a) != b for a, b in zip(scores, values, strict=True)])
-        if lost.any():
-            where = int(np.argmax(lost))
-            raise ValueError(
-                f"`{name}` must hold numbers that a float can hold; got {values[where]} at "
-                f"position {where}, above 2^53. Pass its rank, or a score in a smaller unit."
-            )
+    if values.dtype.kind in "iuO":
+        for where in np.flatnonzero(np.abs(scores.astype(np.float64)) >= LARGEST_EXACT).tolist():
+            if int(scores[where]) != values[where]:
+                raise ValueError(
+                    f"`{name}` must hold numbers that a float can hold; got {values[where]} at "
+                    f"position {where}, above 2^53. Pass its rank, or a score in a smaller unit."
+                )
     return scores
 
 
 def _no_number(name: str, column: Column) -> str:
     for where, value in enumerate(column.values):
-        if not column.is_missing[where] and not isinstance(value, numbers.Number):
+        if not column.is_missing[where] and not isinstance(value, (numbers.Real, Decimal)):
             return (
                 f"`{name}` must hold numbers; got {type(value).__name__} {value!r} at position "
                 f"{where}. Convert text first, e.g. with `pandas.to_numeric`."
@@ -255,8 +323,16 @@ def as_groups(column: Column) -> npt.NDArray[np.object_]:
     -------
     ndarray of str (object), shape (n_rows,)
         Names; rows without one form the group ``"(missing)"``.
+
+    Raises
+    ------
+    TypeError
+        If a cell holds a collection instead of a name.
     """
-    codes, uniques = pd.factorize(column.values)
+    try:
+        codes, uniques = distinct(column.values)
+    except TypeError as error:
+        raise TypeError(f"`group` must hold one name per row; got {error}.") from error
     names = np.empty(len(uniques) + 1, dtype=object)
     names[:-1] = [_group_name(value) for value in uniques]
     names[-1] = MISSING_GROUP
@@ -300,8 +376,10 @@ def as_counts(name: str, column: Column) -> IntArray:
             f"`{name}` must hold whole numbers of at least 1; got {counts[where]:g} at position "
             f"{where} ({int(is_bad.sum())} in all). Leave out rows that stand for nothing."
         )
-    whole = counts.astype(np.int64)
-    # The float sum guards against integers that wrap around.
-    if counts.sum() > 2 * LARGEST_EXACT or whole.sum() > LARGEST_EXACT:
-        raise ValueError(f"`{name}` must not add up to more than 2^53; got {counts.sum():g}.")
+    # Floats guard against integers that wrap around, and the largest one against their overflow.
+    total = float(counts.max())
+    if total <= LARGEST_EXACT:
+        total = float(counts.sum())
+    if total > 2 * LARGEST_EXACT or (whole := counts.astype(np.int64)).sum() > LARGEST_EXACT:
+        raise ValueError(f"`{name}` must not add up to more than 2^53; got {total:g}.")
     return whole

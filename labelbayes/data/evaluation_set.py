@@ -74,7 +74,7 @@ class EvaluationSet:
         Score that rises with P(positive): any finite real number, any unit.
     y_pred : array_like, shape (n_rows,), optional
         Decisions, complete, in the labels of `y_true`. Default: ``y_score >= threshold``,
-        compared in the precision of `y_score` as NumPy does.
+        compared in the precision of `y_score` as NumPy does, whatever the container.
     threshold : float, default 0.5
         In the units of `y_score`.
     pos_label : scalar, optional
@@ -96,7 +96,8 @@ class EvaluationSet:
     y_pred : ndarray of int8, shape (n_rows,)
         Decisions, 1 positive.
     threshold : float
-        As given.
+        As given, or rounded to the precision of float16 or float32 scores that it decided, so
+        that ``y_score >= threshold`` gives `y_pred`.
     pos_label : scalar or None
         As given.
     group : ndarray of str (object), shape (n_rows,), or None
@@ -153,7 +154,10 @@ class EvaluationSet:
         count: npt.ArrayLike | None = None,
     ) -> None:
         """Read the columns; see the class."""
-        threshold = check_real("threshold", threshold)
+        try:
+            threshold = check_real("threshold", threshold)
+        except OverflowError as error:
+            raise ValueError("`threshold` must be a number that a float can hold.") from error
         given: dict[str, object] = {"y_true": y_true}
         optional = {"y_score": y_score, "y_pred": y_pred, "group": group, "count": count}
         given.update({name: value for name, value in optional.items() if value is not None})
@@ -170,7 +174,11 @@ class EvaluationSet:
         scores = as_scores("y_score", columns["y_score"]) if "y_score" in columns else None
         if decisions is None:
             assert scores is not None
-            decisions = (scores >= threshold).astype(np.int8)
+            # As NumPy compares: float32(0.7) reaches 0.7, since both are that float32.
+            with np.errstate(over="ignore"):
+                rounded = float(scores.dtype.type(threshold))
+            threshold = rounded if np.isfinite(rounded) else threshold
+            decisions = (scores.astype(np.float64) >= threshold).astype(np.int8)
         n_rows = len(labels)
         self._fill(
             y_true=labels,
@@ -192,6 +200,10 @@ class EvaluationSet:
         for name, value in fields.items():
             frozen = read_only(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, frozen)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle or deep copy; NumPy forgets there that arrays are read-only."""
+        self._fill(**state)
 
     def _take(
         self, rows: IntArray, y_true: FloatArray | None = None, count: IntArray | None = None

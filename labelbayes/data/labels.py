@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from labelbayes._checks import FloatArray, IntArray, listed
-from labelbayes.data.columns import Column, Int8Array
+from labelbayes.data.columns import Column, Int8Array, distinct
 
 #: A label after reading: a number if it can be read as one, else a word.
 Label = int | float | str
@@ -73,9 +72,19 @@ def read_sentinels(missing: Any) -> tuple[Label, ...]:
     -------
     tuple of labels
         As `read_label` reads them.
+
+    Raises
+    ------
+    TypeError
+        If one of them is a collection itself.
     """
-    is_one = isinstance(missing, (str, bytes)) or not isinstance(missing, Iterable)
-    sentinels = [missing] if is_one else list(missing)
+    sentinels = list(missing) if pd.api.types.is_list_like(missing) else [missing]
+    for value in sentinels:
+        if pd.api.types.is_list_like(value):
+            raise TypeError(
+                "`missing` must be one label or a flat collection of labels; got "
+                f"{type(value).__name__} {value!r} in it. Pass e.g. `missing=(-1, 'pending')`."
+            )
     return tuple(read_label(value) for value in sentinels if not pd.isna(value))
 
 
@@ -139,7 +148,7 @@ def code_labels(name: str, column: Column, sentinels: tuple[Label, ...]) -> Code
         If a label is a number strictly between 0 and 1.
     """
     try:
-        raw_codes, uniques = pd.factorize(column.values)
+        raw_codes, uniques = distinct(column.values)
     except TypeError as error:
         raise TypeError(f"`{name}` must hold one label per row; got {error}.") from error
     raw_codes = np.where(column.is_missing, -1, raw_codes)
@@ -312,10 +321,16 @@ def read_labels(
 
     Raises
     ------
+    TypeError
+        If `pos_label` is a collection, or `missing` a nested one.
     ValueError
         If a decision is missing, or labels are soft, more than two, or not clearly positive.
     """
     sentinels = read_sentinels(missing)
+    if pd.api.types.is_list_like(pos_label):
+        raise TypeError(
+            f"`pos_label` must be one label; got {type(pos_label).__name__} {pos_label!r}."
+        )
     true = code_labels("y_true", y_true, sentinels)
     pred = None if y_pred is None else code_labels("y_pred", y_pred, sentinels)
     if pred is not None and (pred.codes < 0).any():

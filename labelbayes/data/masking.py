@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from labelbayes._checks import FloatArray, IntArray, check_unit, make_rng
+from labelbayes._checks import IntArray, check_unit, make_rng
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
+
+# NumPy draws no hypergeometric numbers beyond.
+_MOST_COUNTED = 10**9
+
+# A propensity this far outside [0, 1] was rounded there.
+_ROUND_OFF = 1e-9
 
 
 def mask_mcar(
@@ -32,9 +39,10 @@ def mask_mcar(
     Raises
     ------
     TypeError
-        If `rate` is no number.
+        If `evaluation` is no EvaluationSet, or `rate` no number.
     ValueError
-        If it lies outside [0, 1].
+        If `rate` lies outside [0, 1], or rows of multiplicity above 1 stand for 10^9 labels or
+        more.
 
     See Also
     --------
@@ -47,6 +55,7 @@ def mask_mcar(
     >>> mask_mcar(truth, 0.5, rng=0).n_labeled
     2
     """
+    _check_set(evaluation)
     rate = check_unit("rate", rate)
     generator = make_rng(rng)
     hidden = np.zeros(evaluation.n_rows, dtype=np.int64)
@@ -80,8 +89,11 @@ def mask_mar(
 
     Raises
     ------
+    TypeError
+        If `evaluation` is no EvaluationSet, or `propensity` holds something that is no number.
     ValueError
-        If `propensity` has another shape, or a value that is nan or outside [0, 1].
+        If `propensity` has another shape, or a value that is nan, masked or outside [0, 1]
+        (round-off of 1e-9 is forgiven).
 
     See Also
     --------
@@ -93,19 +105,21 @@ def mask_mar(
     >>> mask_mar(truth, [1, 0, 1, 0], rng=0).y_true
     array([ 1., nan,  1., nan])
     """
-    kept_prob: FloatArray = np.array(propensity, dtype=np.float64)
-    if kept_prob.shape != (evaluation.n_rows,):
+    _check_set(evaluation)
+    given = as_reals("propensity", as_column("propensity", propensity))
+    if given.shape != (evaluation.n_rows,):
         raise ValueError(
             f"`propensity` must hold P(labeled) of each row, shape ({evaluation.n_rows},); got "
-            f"{kept_prob.shape}."
+            f"{given.shape}."
         )
-    is_bad = ~((kept_prob >= 0) & (kept_prob <= 1))
+    is_bad = ~((given >= -_ROUND_OFF) & (given <= 1 + _ROUND_OFF))
     if is_bad.any():
         where = int(np.argmax(is_bad))
         raise ValueError(
-            f"`propensity` must lie in [0, 1]; got {kept_prob[where]:g} at position {where} "
+            f"`propensity` must lie in [0, 1]; got {given[where]:g} at position {where} "
             f"({int(is_bad.sum())} in all)."
         )
+    kept_prob = np.clip(given.astype(np.float64), 0, 1)
     labeled_count = np.where(evaluation.is_labeled, evaluation.count, 0)
     hidden = make_rng(rng).binomial(labeled_count, 1 - kept_prob)
     return _masked(evaluation, hidden)
@@ -139,10 +153,10 @@ def mask_mnar(
     Raises
     ------
     TypeError
-        If an argument is no number.
+        If `evaluation` is no EvaluationSet, or another argument no number.
     ValueError
-        If one lies outside [0, 1], or there are too few positives or negatives; names the
-        smallest and largest feasible fraction.
+        If one lies outside [0, 1], there are too few positives or negatives (names the smallest
+        and largest feasible fraction), or rows of multiplicity above 1 stand for 10^9 labels.
 
     See Also
     --------
@@ -159,6 +173,7 @@ def mask_mnar(
     >>> mask_mnar(truth, 0.5, 1.0, rng=0).y_true
     array([nan,  0., nan,  0.])
     """
+    _check_set(evaluation)
     rate = check_unit("rate", rate)
     positive_fraction = check_unit("positive_fraction", positive_fraction)
     counts = evaluation.counts
@@ -180,6 +195,11 @@ def mask_mnar(
     return _masked(evaluation, hidden)
 
 
+def _check_set(evaluation: EvaluationSet) -> None:
+    if not isinstance(evaluation, EvaluationSet):
+        raise TypeError(f"`evaluation` must be an EvaluationSet; got {type(evaluation).__name__}.")
+
+
 def _hide(
     hidden: IntArray,
     where: npt.NDArray[np.bool_],
@@ -194,6 +214,11 @@ def _hide(
         return
     if count.max() == 1:
         hidden[generator.choice(rows, n_hidden, replace=False, shuffle=False)] = 1
+    elif (total := int(count.sum())) >= _MOST_COUNTED:
+        raise ValueError(
+            f"`count` must add up to less than 10^9 labels to hide an exact number of them; got "
+            f"{total:,}. Use `mask_mar`, which hides each label with its own chance."
+        )
     else:
         hidden[rows] = generator.multivariate_hypergeometric(count, n_hidden, method="marginals")
 

@@ -64,7 +64,7 @@ def read_evaluation(
     Raises
     ------
     TypeError
-        If `source` is neither a DataFrame nor a path.
+        If `source` is neither a DataFrame nor a path, or `y_true` is None.
     FileNotFoundError
         If there is no such file.
     ValueError
@@ -89,6 +89,8 @@ def read_evaluation(
     >>> evaluation.n_labeled
     2
     """
+    if y_true is None:
+        raise TypeError("`y_true` must be the name of the column of labels; got None.")
     wanted = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
     wanted |= {"group": group, "count": count}
     names = {role: name for role, name in wanted.items() if name is not None}
@@ -97,7 +99,8 @@ def read_evaluation(
         check_names(where, list(source.columns), names.values())
         frame = source
     elif isinstance(source, (str, os.PathLike)):
-        where = str(source)
+        # Bytes of a name that are no UTF-8 would break every print of a note.
+        where = os.fsencode(source).decode(errors="replace")
         frame, is_text = read_table(Path(source), dict.fromkeys(names.values()))
     else:
         raise TypeError(
@@ -160,12 +163,11 @@ def _numbers(place: str, series: pd.Series, *, is_whole: bool) -> tuple[FloatArr
     try:
         if is_whole:
             _check_whole_text(text)
-            return text.to_numpy(dtype=np.float64), ""
         return read_numbers(text)
     except BadCell as bad:
         raise ValueError(
             f"{place} must hold numbers; got {bad.cell!r} in row {bad.position + 1}: {bad.reason}. "
-            "Write it as a plain number with a decimal point."
+            f"{bad.remedy}"
         ) from bad
 
 

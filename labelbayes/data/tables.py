@@ -100,7 +100,8 @@ def check_names(
 
 def _read_parquet(path: Path, names: Collection[str]) -> pd.DataFrame:
     try:
-        with pa_parquet.ParquetFile(path) as file:
+        # Opened here: Arrow takes no file name that is not UTF-8.
+        with path.open("rb") as opened, pa_parquet.ParquetFile(opened) as file:
             check_names(str(path), file.schema_arrow.names, names)
             table = file.read(columns=list(names))
     except (pa.ArrowException, OSError) as error:
@@ -123,7 +124,10 @@ def _read_text(path: Path, names: Collection[str], magic: bytes) -> pd.DataFrame
     # Arrow cannot tell two columns of one name apart, so that it gets their places as names.
     places = [str(header.index(name)) for name in names]
     try:
-        with pa.input_stream(str(path), compression="gzip" if is_gzip else None) as stream:
+        with (
+            path.open("rb") as opened,
+            pa.input_stream(opened, compression="gzip" if is_gzip else None) as stream,
+        ):
             table = pa_csv.read_csv(
                 stream,
                 read_options=pa_csv.ReadOptions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from labelbayes._checks import (
     read_only,
 )
 from labelbayes._html import table_html
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.binned import count_in_bins, scale_and_bin
 from labelbayes.results.sentences import coin_flips, plug_in
@@ -56,6 +58,12 @@ class Imputation:
     notes: tuple[str, ...] = ()
     bin_index: IntArray | None = None
     bin_values: FloatArray | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle or deep copy; NumPy forgets there that arrays are read-only."""
+        for name, value in state.items():
+            kept = read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
 
     @property
     def n_refits(self) -> int:
@@ -210,10 +218,11 @@ def impute(
     ------
     ValueError
         If `how` is unknown, a given array has another shape or a value on a missing row that is
-        no probability, `n_refits` is negative, there is no label to learn from, or labels of
-        one class only where calibration needs both.
+        no probability (nan and masked are none), `n_refits` is negative, there is no label to
+        learn from, or labels of one class only where calibration needs both.
     TypeError
-        If `evaluation` is no EvaluationSet, or `n_refits` no whole number.
+        If `evaluation` is no EvaluationSet, `n_refits` no whole number, or a given array holds
+        something that is no real number, such as text.
 
     Notes
     -----
@@ -282,13 +291,7 @@ def impute(
 
 
 def _take_given(evaluation: EvaluationSet, how: npt.ArrayLike) -> Imputation:
-    try:
-        given = np.array(how, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`how` must hold one probability per row, as numbers; got {type(how).__name__} "
-            f"that is none ({error})."
-        ) from error
+    given = as_reals("how", as_column("how", how))
     if given.shape == (evaluation.n_rows,):
         # Whatever stands on a labeled row is not used, so it need not be a probability.
         given = np.where(evaluation.is_labeled, evaluation.y_true, given)

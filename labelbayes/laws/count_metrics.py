@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from labelbayes._checks import FloatArray
-from labelbayes.data.evaluation_set import Counts
+from labelbayes._checks import FloatArray, check_type
+from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.results.count_law import CountLaw
@@ -60,7 +61,8 @@ def draw_counts(
         tp, fp, fn, tn.
     """
     u, v = np.empty(n), np.empty(n)
-    which = rng.permutation(np.arange(n) % len(pairs))
+    # Every pair is as likely as every other in each draw, also where n is no multiple of them.
+    which = rng.permutation(rng.permutation(len(pairs))[np.arange(n) % len(pairs)])
     for i, (first, second) in enumerate(pairs):
         rows = which == i
         size = int(rows.sum())
@@ -88,9 +90,58 @@ def joint_draws(
     callable
         ``joint(n, rng)`` -> metric -> draws.
     """
+    return partial(_draw_metrics, metrics, known, pairs)
 
-    def joint(n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-        cells = draw_counts(known, pairs, n, rng)
-        return {metric.name: metric(*cells) for metric in metrics}
 
-    return joint
+def _draw_metrics(
+    metrics: Sequence[CountMetric],
+    known: Counts,
+    pairs: Sequence[CountPair],
+    n: int,
+    rng: np.random.Generator,
+) -> dict[str, FloatArray]:
+    cells = draw_counts(known, pairs, n, rng)
+    return {metric.name: metric(*cells) for metric in metrics}
+
+
+def true_values(
+    metrics: Sequence[CountMetric], truth: EvaluationSet, known: Counts
+) -> dict[str, float]:
+    """Return the metrics on complete labels.
+
+    Parameters
+    ----------
+    metrics : sequence of CountMetric
+        The metrics.
+    truth : EvaluationSet
+        All labels.
+    known : Counts
+        Counts of the same rows while labels were missing.
+
+    Returns
+    -------
+    dict of str to float
+        Values by name; nan where undefined.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing, or these cannot be the same rows.
+    """
+    check_type("truth", truth, EvaluationSet)
+    if truth.n_unlabeled:
+        raise ValueError(
+            f"`truth` must have every label; {truth.n_unlabeled:,} of {truth.n:,} are missing. "
+            "Pass the complete set, or leave it out."
+        )
+    counts = truth.counts
+    u, v = counts.tp - known.tp, counts.fn - known.fn
+    not_u = known.unlabeled_predicted_positive - u
+    not_v = known.unlabeled_predicted_negative - v
+    fits = min(u, v, not_u, not_v) >= 0
+    if not fits or (counts.fp, counts.tn) != (known.fp + not_u, known.tn + not_v):
+        raise ValueError(
+            f"`truth` must complete the evaluation's labels; its counts are {counts}, those of "
+            f"the evaluation {known}. Pass the same rows with the same decisions."
+        )
+    return {m.name: float(m(counts.tp, counts.fp, counts.fn, counts.tn)) for m in metrics}

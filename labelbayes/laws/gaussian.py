@@ -11,6 +11,7 @@ from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.metrics.confusion import CountMetric, RatioMetric
 from labelbayes.results.continuous import NormalLaw, RatioLaw
+from labelbayes.results.count_law import CountLaw
 from labelbayes.results.distribution import Law
 from labelbayes.results.mixture import MixtureLaw
 
@@ -48,15 +49,16 @@ def normal_law(metric: CountMetric, known: Counts, pair: CountPair) -> NormalLaw
     .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, Algorithm 2.
     """
     cells = _mean_cells(known, pair)
-    mean = float(metric(*cells))
-    if math.isnan(mean):
-        return NormalLaw(
-            math.nan, math.nan, undefined_prob=1.0, undefined_reason=metric.undefined_when
-        )
-    by_tp, by_fp, by_fn, by_tn = metric.gradient(cells)
     u, v = pair
+    # How often the metric is undefined is known exactly, whatever stands in for its law.
+    exact = CountLaw(metric, (known.tp, known.fp, known.fn, known.tn), u, v)
+    lost, reason = exact.undefined_prob, exact.undefined_reason
+    mean = float(metric(*cells))
+    if math.isnan(mean) or exact.is_undefined:
+        return NormalLaw(undefined_prob=1.0, undefined_reason=metric.undefined_when)
+    by_tp, by_fp, by_fn, by_tn = metric.gradient(cells)
     variance = (by_tp - by_fp) ** 2 * u.variance + (by_fn - by_tn) ** 2 * v.variance
-    return NormalLaw(mean, math.sqrt(variance), metric.lowest, metric.highest)
+    return NormalLaw(mean, math.sqrt(variance), metric.lowest, metric.highest, lost, reason)
 
 
 def gaussian_law(metric: CountMetric, known: Counts, pairs: Sequence[CountPair]) -> Law:

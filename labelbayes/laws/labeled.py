@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_whole, make_rng
+from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_type, check_whole, make_rng
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.beta_binomial import beta_binomial
 from labelbayes.laws.count_metrics import exact_law, joint_draws
@@ -83,6 +84,7 @@ def estimate_labeled(
     >>> round(law.mean, 4), round(law.prob_at_least(1.0), 4)
     (0.9444, 0.8333)
     """
+    check_type("evaluation", evaluation, EvaluationSet)
     asked = resolve_metrics(metrics)
     check_choice("method", method, ("bayes", "bootstrap"))
     check_choice("target", target, TARGETS)
@@ -128,17 +130,23 @@ def _bootstrap(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimates:
-    known = evaluation.counts
-    cells = np.array([known.tp, known.fp, known.fn, known.tn])
-
-    def joint(n: int, generator: np.random.Generator) -> dict[str, FloatArray]:
-        resampled = generator.multinomial(cells.sum(), cells / cells.sum(), size=n).T
-        drawn = resampled if target == "population" else _complete(known, resampled, generator)
-        return {metric.name: metric(*drawn) for metric in metrics}
-
+    joint = partial(_draw_resamples, metrics, evaluation.counts, target)
     laws = draws_laws(metrics, joint, n_draws, rng)
     name = f"bootstrap, {n_draws:,} draws; labeled rows only"
     return _wrap(evaluation, laws, joint, name, "confidence", target)
+
+
+def _draw_resamples(
+    metrics: Sequence[CountMetric],
+    known: Counts,
+    target: Target,
+    n: int,
+    rng: np.random.Generator,
+) -> dict[str, FloatArray]:
+    cells = np.array([known.tp, known.fp, known.fn, known.tn])
+    resampled = rng.multinomial(cells.sum(), cells / cells.sum(), size=n).T
+    drawn = resampled if target == "population" else _complete(known, resampled, rng)
+    return {metric.name: metric(*drawn) for metric in metrics}
 
 
 def _complete(known: Counts, resampled: np.ndarray, rng: np.random.Generator) -> Cells:
@@ -220,6 +228,7 @@ def estimate_shared_rate(
     >>> estimate_shared_rate(evaluation)["precision"].atoms().pmf
     array([0.5, 0.5])
     """
+    check_type("evaluation", evaluation, EvaluationSet)
     asked = resolve_metrics(metrics)
     check_choice("target", target, TARGETS)
     size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)

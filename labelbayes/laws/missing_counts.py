@@ -48,6 +48,29 @@ class WeightedP:
         return integer_law(PowerSums.from_probabilities(self.p[i], self.count))
 
 
+def check_made_from(evaluation: EvaluationSet, imputation: Imputation) -> None:
+    """Raise unless an imputation belongs to an evaluation.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Labels.
+    imputation : Imputation
+        Belief.
+
+    Raises
+    ------
+    ValueError
+        If other rows have a label there.
+    """
+    if not np.array_equal(imputation.is_labeled, evaluation.is_labeled):
+        raise ValueError(
+            f"`imputation` must be made from this evaluation; it holds {len(imputation.p)} rows "
+            f"with {int(imputation.is_labeled.sum())} labels against {evaluation.n_rows} rows with "
+            f"{int(evaluation.is_labeled.sum())}. Call `impute` on this evaluation."
+        )
+
+
 def weigh_missing(evaluation: EvaluationSet, imputation: Imputation) -> tuple[WeightedP, WeightedP]:
     """Return the missing rows predicted positive and those predicted negative.
 
@@ -68,12 +91,7 @@ def weigh_missing(evaluation: EvaluationSet, imputation: Imputation) -> tuple[We
     ValueError
         If the imputation was made for other rows.
     """
-    if not np.array_equal(imputation.is_labeled, evaluation.is_labeled):
-        raise ValueError(
-            f"`imputation` must be made from this evaluation; it holds {len(imputation.p)} rows "
-            f"with {int(imputation.is_labeled.sum())} labels against {evaluation.n_rows} rows with "
-            f"{int(evaluation.is_labeled.sum())}. Call `impute` on this evaluation."
-        )
+    check_made_from(evaluation, imputation)
     missing = ~evaluation.is_labeled
     positive = evaluation.y_pred == 1
     return (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from labelbayes._checks import CI_PROB, check_choice, check_whole, make_rng
+from labelbayes._checks import CI_PROB, check_choice, check_type, check_whole, make_rng
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import Imputation
 from labelbayes.laws.count_metrics import exact_law, joint_draws
@@ -101,8 +101,7 @@ def estimate_pemi(
     >>> round(law.mean, 4), round(law.prob_at_least(1.0), 4)
     (0.8646, 0.5)
     """
-    if not isinstance(evaluation, EvaluationSet):
-        raise TypeError(f"`evaluation` must be an EvaluationSet; got {type(evaluation).__name__}.")
+    check_type("evaluation", evaluation, EvaluationSet)
     if not isinstance(imputation, Imputation):
         raise TypeError(
             f"`imputation` must be an Imputation; got {type(imputation).__name__}. "

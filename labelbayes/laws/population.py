@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from labelbayes.results.distribution import DrawsLaw
 from labelbayes.results.estimates import JointDraws
 
 Cells = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+#: (number of draws, generator) -> counts of the completed sample, weights in the population.
+CellSampler = Callable[[int, np.random.Generator], tuple[Cells, Cells]]
 
 #: Pseudo-row in each cell of the confusion matrix (Jeffreys), so that 50 of 50 is not certainty.
 HALF_ROW = 0.5
@@ -24,9 +27,7 @@ MOST_GROUPS = 1_024
 BLOCK_VARIATES = 2_000_000
 
 
-def completed_cells(
-    known: Counts, pairs: Sequence[CountPair]
-) -> Callable[..., tuple[Cells, Cells]]:
+def completed_cells(known: Counts, pairs: Sequence[CountPair]) -> CellSampler:
     """Return the sampler for an estimated p: complete the labels, then one Dirichlet over all rows.
 
     Parameters
@@ -41,22 +42,23 @@ def completed_cells(
     callable
         ``sample(n, rng)`` -> completed counts, and weights of the cells in the population.
     """
-
-    def sample(n: int, rng: np.random.Generator) -> tuple[Cells, Cells]:
-        counts = draw_counts(known, pairs, n, rng)
-        tp, fp, fn, tn = (rng.standard_gamma(cell + HALF_ROW) for cell in counts)
-        return counts, (tp, fp, fn, tn)
-
-    return sample
+    return partial(_complete_and_weigh, known, pairs)
 
 
-def weighted_cells(
-    known: Counts, positive: WeightedP, negative: WeightedP
-) -> Callable[..., tuple[Cells, Cells]]:
+def _complete_and_weigh(
+    known: Counts, pairs: Sequence[CountPair], n: int, rng: np.random.Generator
+) -> tuple[Cells, Cells]:
+    counts = draw_counts(known, pairs, n, rng)
+    tp, fp, fn, tn = (rng.standard_gamma(cell + HALF_ROW) for cell in counts)
+    return counts, (tp, fp, fn, tn)
+
+
+def weighted_cells(known: Counts, positive: WeightedP, negative: WeightedP) -> CellSampler:
     """Return the sampler for a known p: a gamma weight a row, its label replaced by p.
 
     Completing the labels first would count their noise twice: with p known, drawing rows and
-    drawing labels are one and the same uncertainty.
+    drawing labels are one and the same uncertainty. Completed labels only say how often the
+    metric of these rows is undefined.
 
     Parameters
     ----------
@@ -68,27 +70,26 @@ def weighted_cells(
     Returns
     -------
     callable
-        ``sample(n, rng)`` -> expected counts, and weights of the cells in the population.
+        ``sample(n, rng)`` -> completed counts, and weights of the cells in the population.
     """
     groups = [_group(rows.p[0], rows.count) for rows in (positive, negative)]
-    expected = [(float(p @ count), float((1 - p) @ count)) for p, count in groups]
+    return partial(_weigh_rows, known, (positive.law(0), negative.law(0)), groups)
 
-    def sample(n: int, rng: np.random.Generator) -> tuple[Cells, Cells]:
-        labeled = [
-            rng.standard_gamma(cell + HALF_ROW, size=n)
-            for cell in (known.tp, known.fp, known.fn, known.tn)
-        ]
-        (u, not_u), (v, not_v) = (_gamma_sums(p, count, n, rng) for p, count in groups)
-        weights = (labeled[0] + u, labeled[1] + not_u, labeled[2] + v, labeled[3] + not_v)
-        counts = (
-            np.full(n, known.tp + expected[0][0]),
-            np.full(n, known.fp + expected[0][1]),
-            np.full(n, known.fn + expected[1][0]),
-            np.full(n, known.tn + expected[1][1]),
-        )
-        return counts, weights
 
-    return sample
+def _weigh_rows(
+    known: Counts,
+    pair: CountPair,
+    groups: Sequence[tuple[FloatArray, IntArray]],
+    n: int,
+    rng: np.random.Generator,
+) -> tuple[Cells, Cells]:
+    labeled = [
+        rng.standard_gamma(cell + HALF_ROW, size=n)
+        for cell in (known.tp, known.fp, known.fn, known.tn)
+    ]
+    (u, not_u), (v, not_v) = (_gamma_sums(p, count, n, rng) for p, count in groups)
+    weights = (labeled[0] + u, labeled[1] + not_u, labeled[2] + v, labeled[3] + not_v)
+    return draw_counts(known, [pair], n, rng), weights
 
 
 def _group(p: FloatArray, count: IntArray) -> tuple[FloatArray, IntArray]:
@@ -122,9 +123,7 @@ def _gamma_sums(
     return positive, negative
 
 
-def population_draws(
-    metrics: Sequence[CountMetric], sample: Callable[..., tuple[Cells, Cells]]
-) -> JointDraws:
+def population_draws(metrics: Sequence[CountMetric], sample: CellSampler) -> JointDraws:
     """Return the function that draws all metrics of the population jointly.
 
     Parameters
@@ -140,15 +139,17 @@ def population_draws(
         ``joint(n, rng)`` -> metric -> draws. A metric that the completed sample leaves
         undefined is nan: its value in the population would be the prior alone.
     """
+    return partial(_draw_metrics, metrics, sample)
 
-    def joint(n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-        counts, weights = sample(n, rng)
-        return {
-            metric.name: np.where(np.isnan(metric(*counts)), np.nan, metric(*weights))
-            for metric in metrics
-        }
 
-    return joint
+def _draw_metrics(
+    metrics: Sequence[CountMetric], sample: CellSampler, n: int, rng: np.random.Generator
+) -> dict[str, FloatArray]:
+    counts, weights = sample(n, rng)
+    return {
+        metric.name: np.where(np.isnan(metric(*counts)), np.nan, metric(*weights))
+        for metric in metrics
+    }
 
 
 def draws_laws(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,13 +120,16 @@ def _weigh(weights: Coefficients, cells: tuple[Any, Any, Any, Any]) -> Any:
     return total
 
 
+def _divide_sums(numerator: Coefficients, denominator: Coefficients, *cells: Any) -> Any:
+    tp, fp, fn, tn = cells
+    return _divide(_weigh(numerator, (tp, fp, fn, tn)), _weigh(denominator, (tp, fp, fn, tn)))
+
+
 def _ratio(
     name: str, numerator: Coefficients, denominator: Coefficients, undefined_when: str
 ) -> RatioMetric:
-    def value(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        cells = (tp, fp, fn, tn)
-        return _divide(_weigh(numerator, cells), _weigh(denominator, cells))
-
+    # Partial and not a closure, so that results can be pickled.
+    value = partial(_divide_sums, numerator, denominator)
     return RatioMetric(name, undefined_when, value, numerator=numerator, denominator=denominator)
 
 
@@ -255,6 +259,8 @@ def resolve_metrics(metrics: Sequence[str | CountMetric] | None) -> tuple[CountM
         raise TypeError(
             f"`metrics` must be a list of names; got {metrics!r} alone. Write it in brackets."
         )
+    if not isinstance(metrics, Sequence):
+        raise TypeError(f"`metrics` must be a list of names; got {type(metrics).__name__}.")
     resolved: dict[str, CountMetric] = {}
     for position, entry in enumerate(metrics):
         metric = _resolve_one(entry, position)

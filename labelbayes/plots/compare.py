@@ -28,6 +28,7 @@ from labelbayes.plots.style import (
     add_footnotes,
     dress,
     inks_on,
+    is_math_safe,
     new_axes,
 )
 from labelbayes.results.distribution import Law
@@ -107,6 +108,7 @@ def plot_comparison(
         color=inks.text,
         fontsize=TEXT_SIZE + 1,
         fontweight="bold",
+        parse_math=is_math_safe(name),
     )
     values = np.round(draws[~np.isnan(draws)], DIGITS)
     if law.is_undefined or not len(values):
@@ -196,6 +198,7 @@ def _write_undefined(ax: Axes, inks: Inks, law: Law, n_defined: int) -> None:
         va="center",
         color=inks.text,
         fontsize=TEXT_SIZE,
+        parse_math=False,
     )
 
 

@@ -19,6 +19,7 @@ from labelbayes.plots.style import (
     color_of,
     dress,
     inks_on,
+    is_math_safe,
     new_axes,
 )
 from labelbayes.results.text import kind_text
@@ -115,6 +116,7 @@ def plot_ladder(
         color=inks.text,
         fontsize=TEXT_SIZE + 1,
         fontweight="bold",
+        parse_math=is_math_safe(name),
     )
     add_footnotes(ax, inks, notes)
     return ax
@@ -148,6 +150,7 @@ def _write_row(ax: Axes, inks: Inks, i: int, rung: str, assumption: str, row: pd
             # The truth's line passes behind the words.
             bbox={"facecolor": inks.page, "edgecolor": "none", "pad": 1.0},
             zorder=3,
+            parse_math=False,
         )
 
 
@@ -162,6 +165,7 @@ def _draw_mark(ax: Axes, inks: Inks, i: int, row: pd.Series, color: str) -> None
             va="center",
             color=inks.muted,
             fontsize=SMALL_SIZE,
+            parse_math=False,
         )
         return
     if math.isnan(row["mean"]):

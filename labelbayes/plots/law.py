@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from labelbayes._checks import CI_PROB
-from labelbayes.plots.shapes import LawShape, shape_of
+from labelbayes.plots.shapes import NO_WIDTH, LawShape, shape_of
 from labelbayes.plots.style import (
     SMALL_SIZE,
     TEXT_SIZE,
@@ -96,7 +96,7 @@ def plot_law(
     _draw_shape(ax, shape, color)
     top = 1.08 * float(shape.y.max())
     _mark_interval(ax, law, span, color, -_BELOW / 2 * top)
-    if truth is not None and not math.isnan(truth):
+    if truth is not None and math.isfinite(truth):
         ax.axvline(
             truth,
             color=inks.text,
@@ -129,7 +129,11 @@ def plot_law(
         ncols=3,
     )
     legend.get_title().set_color(inks.text)
-    add_footnotes(ax, inks, _notes(law, shape, metric))
+    legend.get_title().set_parse_math(False)
+    notes = _notes(law, shape, metric)
+    if truth is not None and math.isinf(truth):
+        notes.append(f"The truth is {truth:g}, beyond the figure.")
+    add_footnotes(ax, inks, notes)
     return ax
 
 
@@ -147,6 +151,7 @@ def _write_undefined(ax: Axes, inks: Inks, metric: str, reason: str) -> None:
         color=inks.text,
         fontsize=TEXT_SIZE,
         wrap=True,
+        parse_math=False,
     )
 
 
@@ -186,9 +191,9 @@ def _mark_interval(ax: Axes, law: MetricDistribution, span: Interval, color: str
 
 
 def _set_range(ax: Axes, shape: LawShape, span: Interval, point: float) -> None:
-    values = [*shape.x[[0, -1]], span.low, span.high, *([] if math.isnan(point) else [point])]
+    values = [*shape.x[[0, -1]], span.low, span.high, *([point] if math.isfinite(point) else [])]
     low, high = min(values), max(values)
-    room = 0.04 * (high - low) or 0.05
+    room = 0.04 * (high - low) if high - low > NO_WIDTH else 0.05
     ax.set_xlim(low - room, high + room)
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
 

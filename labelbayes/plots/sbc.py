@@ -102,7 +102,9 @@ def plot_sbc(ranks: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         fontweight="bold",
     )
     if len(failed):
-        ax.legend(loc="best", frameon=False, labelcolor=inks.text, fontsize=SMALL_SIZE)
+        legend = ax.legend(loc="best", frameon=False, labelcolor=inks.text, fontsize=SMALL_SIZE)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     n_tests = len(TESTS) * len(tests)
     notes = [
         f"{n_ranks:,} replications.",

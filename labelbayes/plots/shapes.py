@@ -25,6 +25,8 @@ N_POINTS = 241
 _MAX_PAIRS = 2_000_000
 #: Probability that is left out of sight at either end.
 _TAIL = 1e-4
+#: A continuous law narrower than this is drawn as a point: its density would be that of rounding.
+NO_WIDTH = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +74,13 @@ def shape_of(law: MetricDistribution) -> LawShape:
     >>> shape_of(DiscreteLaw(np.array([0.5, 1.0]), np.array([0.25, 0.75]))).form
     'stems'
     """
+    if _is_continuous(law):
+        points = _points(law)
+        if points is None:
+            return _curve(law)
+        return LawShape("stems", points.support, points.pmf, "probability")
     if law.sd == 0:
         return LawShape("stems", np.array([law.mean]), np.ones(1), "probability")
-    if _is_continuous(law):
-        return _curve(law)
     atoms = _atoms(law)
     what = f"share of {len(law.values):,} draws" if isinstance(law, DrawsLaw) else "probability"
     if atoms is not None:
@@ -90,6 +95,27 @@ def _is_continuous(law: MetricDistribution) -> bool:
     if isinstance(law, MixtureLaw):
         return all(_is_continuous(part) for part in law.components)
     return isinstance(law, (NormalLaw, RatioLaw))
+
+
+def _points(law: MetricDistribution) -> DiscreteLaw | None:
+    """Return the points of a continuous law that has no width to draw; None where it has one.
+
+    The parts of a mixture are points where the curve would show each as a single step.
+    """
+    low, high = (float(end) for end in law.quantile([_TAIL, 1 - _TAIL]))
+    least = NO_WIDTH * max(1.0, abs(low), abs(high))
+    parts: list[MetricDistribution] = [law]
+    if isinstance(law, MixtureLaw):
+        parts = [part for part in law.components if not math.isnan(part.mean)]
+        least = max(least, (high - low) / N_POINTS)
+    ends = [part.quantile([_TAIL, 1 - _TAIL]) for part in parts]
+    if any(end[1] - end[0] > least for end in ends):
+        return None
+    # Where the mean of a normal is beyond the range, its mass sits at the end of the range.
+    places = [np.clip(part.mean, *part.quantile([0.0, 1.0])) for part in parts]
+    weights = np.array([1 - part.undefined_prob for part in parts])
+    values, mass = merge_atoms(np.array(places, dtype=np.float64), weights / weights.sum())
+    return DiscreteLaw(values, mass)
 
 
 def _atoms(law: MetricDistribution) -> DiscreteLaw | None:

@@ -144,7 +144,31 @@ def dress(ax: Axes, inks: Inks, *, xlabel: str) -> None:
     for side in ("left", "bottom"):
         ax.spines[side].set_color(inks.rule)
     ax.tick_params(colors=inks.rule, labelcolor=inks.text, labelsize=SMALL_SIZE, length=3)
-    ax.set_xlabel(xlabel, color=inks.text, fontsize=TEXT_SIZE)
+    ax.set_xlabel(xlabel, color=inks.text, fontsize=TEXT_SIZE, parse_math=is_math_safe(xlabel))
+
+
+def is_math_safe(text: str) -> bool:
+    """Return whether a label or title may stay open to mathematics.
+
+    A name with dollar signs is shown as it is. Other labels keep Matplotlib's default, so that
+    what the user later puts in their place may be a formula.
+
+    Parameters
+    ----------
+    text : str
+        What is written.
+
+    Returns
+    -------
+    bool
+        False where it holds a dollar sign.
+
+    Examples
+    --------
+    >>> is_math_safe("recall"), is_math_safe("recall per $")
+    (True, False)
+    """
+    return "$" not in text
 
 
 def add_footnotes(ax: Axes, inks: Inks, sentences: Sequence[str], *, width: int = 88) -> None:
@@ -174,4 +198,5 @@ def add_footnotes(ax: Axes, inks: Inks, sentences: Sequence[str], *, width: int 
         color=inks.muted,
         fontsize=SMALL_SIZE,
         annotation_clip=False,
+        parse_math=False,
     )

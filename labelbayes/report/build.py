@@ -114,7 +114,7 @@ def build_report(
     ValueError
         As `ladder`.
     TypeError
-        If `evaluation` is no EvaluationSet.
+        If `evaluation` is no EvaluationSet, or `title` no text.
 
     See Also
     --------
@@ -131,6 +131,10 @@ def build_report(
     >>> report.facts.n_unlabeled
     1
     """
+    if not isinstance(title, str):
+        raise TypeError(
+            f"`title` must be a text; got {type(title).__name__}. Leave it out for the default."
+        )
     steps = ladder(
         evaluation,
         metrics=metrics,
@@ -147,13 +151,11 @@ def build_report(
 
 def _facts(evaluation: EvaluationSet) -> FactsOfData:
     counts: Counts = evaluation.counts
-    score = evaluation.y_score
-    is_cut = score is not None and np.array_equal(score >= evaluation.threshold, evaluation.y_pred)
     return FactsOfData(
         n=evaluation.n,
         n_rows=evaluation.n_rows,
         counts=counts,
-        threshold=evaluation.threshold if is_cut else None,
+        threshold=evaluation.threshold if evaluation._is_thresholded else None,
         pos_label=None if evaluation.pos_label is None else str(evaluation.pos_label),
         notes=evaluation.notes,
     )

@@ -56,7 +56,7 @@ def write_report(
     Raises
     ------
     TypeError
-        If `report` is no Report.
+        If `report` is no Report, or `directory` no path.
     ValueError
         If a format is unknown, or `directory` holds something else than an earlier report.
     OSError
@@ -118,12 +118,18 @@ def check_directory(directory: str | os.PathLike[str]) -> Path:
 
     Raises
     ------
+    TypeError
+        If it is no path.
     ValueError
         If it is a file, holds something else than an earlier report, or is where the process
         stands.
     OSError
         If it cannot be looked into.
     """
+    if not isinstance(directory, str | os.PathLike):
+        raise TypeError(
+            f"`directory` must be a path; got {type(directory).__name__}. Pass its name as text."
+        )
     place = Path(os.path.realpath(directory))
     try:
         if not place.exists():

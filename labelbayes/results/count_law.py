@@ -15,6 +15,9 @@ from labelbayes.results.distribution import ATOM_WIDTH, DiscreteLaw, Law
 from labelbayes.results.integer_law import IntegerLaw
 from labelbayes.results.quadrature import pair_moments
 
+#: Below this probability of "defined" draws come from the cdf, not from trying again.
+RARELY_DEFINED = 0.05
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountLaw(Law):
@@ -146,6 +149,9 @@ class CountLaw(Law):
         return DiscreteLaw(support, pmf / pmf.sum(), self.undefined_prob, self.undefined_reason)
 
     def _draws(self, n: int, rng: np.random.Generator) -> FloatArray:
+        if self.defined_prob < RARELY_DEFINED:
+            # Waiting for a draw that is defined could take forever: invert the cdf instead.
+            return self.quantile(rng.random(n))
         kept: list[FloatArray] = []
         missing = n
         while missing > 0:

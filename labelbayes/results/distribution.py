@@ -18,6 +18,7 @@ from labelbayes._checks import (
     check_open_unit,
     check_whole,
     make_rng,
+    read_only,
 )
 from labelbayes._html import number_text, table_html
 from labelbayes.results.interval import Interval
@@ -247,6 +248,18 @@ class DiscreteLaw(Law):
     undefined_prob: float = 0.0
     undefined_reason: str = ""
 
+    def __post_init__(self) -> None:
+        """Keep copies that nobody can change."""
+        object.__setattr__(self, "support", read_only(np.array(self.support, dtype=float)))
+        object.__setattr__(self, "pmf", read_only(np.array(self.pmf, dtype=float)))
+        if self.support.shape != self.pmf.shape or (np.diff(self.support) <= 0).any():
+            raise ValueError(
+                "`support` must be ascending and as long as `pmf`; got shapes "
+                f"{self.support.shape} and {self.pmf.shape}."
+            )
+        if len(self.pmf) and not (self.pmf.min() >= 0 and abs(self.pmf.sum() - 1) < 1e-9):
+            raise ValueError(f"`pmf` must sum to 1; got {self.pmf.sum():.6g}.")
+
     @cached_property
     def mean(self) -> float:
         """Mean of the law."""
@@ -297,6 +310,10 @@ class DrawsLaw(Law):
 
     values: FloatArray
     undefined_reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep a copy that nobody can change."""
+        object.__setattr__(self, "values", read_only(np.array(self.values, dtype=float)))
 
     @cached_property
     def _sorted(self) -> FloatArray:

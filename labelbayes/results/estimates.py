@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from labelbayes._checks import CI_PROB, FloatArray, check_whole, make_rng
+from labelbayes._checks import CI_PROB, FloatArray, check_type, check_whole, make_rng
 from labelbayes.results.distribution import Law
 from labelbayes.results.interval import Interval
 from labelbayes.results.result import SUMMARY_COLUMNS, Result
@@ -198,8 +198,11 @@ def stack(results: Mapping[str, Estimates | Bounds], *, ci_prob: float = CI_PROB
     >>> stack({"monday": bound_worst_case(day)}).shape
     (4, 15)
     """
+    check_type("results", results, Mapping)
     if not results:
         raise ValueError("`results` must hold at least one result; got none.")
+    for name, result in results.items():
+        check_type(f"results[{name!r}]", result, Result)
     rows = {
         (name, metric): row
         for name, result in results.items()

@@ -87,6 +87,14 @@ class Result(Mapping[str, Any]):
         """Keep a copy that nobody can change."""
         object.__setattr__(self, "contents", MappingProxyType(dict(self.contents)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: a mapping proxy is not."""
+        return self.__dict__ | {"contents": dict(self.contents)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore from what was pickled."""
+        self.__dict__.update(state | {"contents": MappingProxyType(state["contents"])})
+
     def __getitem__(self, metric: str) -> Any:
         """Return what is known of one metric."""
         try:

@@ -67,3 +67,24 @@ def test_percents_and_decimal_commas_are_the_floats_one_would_write(units: list[
     assert read_numbers(percent)[0].tolist() == wanted
     comma = [f"{unit // 1_000_000},{unit % 1_000_000:06d}" for unit in units]
     assert read_numbers(comma)[0].tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0.5", "9007199254740993"],
+        ["9007199254740992", "9007199254740993.0"],
+        ["1%", "900719925474099301%"],
+        ["0,5", "9007199254740993"],
+    ],
+)
+def test_whole_numbers_that_a_float_rounds_are_refused(cells: list[str]) -> None:
+    with pytest.raises(BadCell) as caught:
+        read_numbers(cells)
+    assert (caught.value.position, caught.value.cell) == (1, cells[1])
+    assert "2^53" in caught.value.reason
+
+
+def test_large_numbers_that_a_float_holds_are_read() -> None:
+    cells = ["9007199254740994", "1e300", "10000000000000000", "0.5"]
+    assert read_numbers(cells)[0].tolist() == [9007199254740994, 1e300, 1e16, 0.5]

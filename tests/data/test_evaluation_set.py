@@ -222,7 +222,12 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str, str]] = [
         "`pandas.to_numeric`.",
     ),
     ({"y_true": [1, 0], "y_score": [0.5, "0,1"]}, TypeError, "'0,1' at position 1", "numeric`."),
-    ({"y_true": [1, 0], "y_score": [0.5, 1j]}, TypeError, "must hold real numbers", "object."),
+    (
+        {"y_true": [1, 0], "y_score": [0.5, 1j]},
+        TypeError,
+        "must hold numbers; got complex 1j at position 1",
+        "",
+    ),
     ({"y_true": [1, 0], "y_score": np.array([1j, 1])}, TypeError, "complex", "numbers."),
     (
         {"y_true": [1, 0], "y_score": [2**53 + 1, 0]},

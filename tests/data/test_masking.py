@@ -166,3 +166,34 @@ def test_what_cannot_be_is_refused(call: Any, kind: type[Exception], end: str) -
     with pytest.raises(kind) as caught:
         call(truth)
     assert str(caught.value).endswith(end)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda truth: mask_mcar(truth, 0.5),
+        lambda truth: mask_mar(truth, [0.5]),
+        lambda truth: mask_mnar(truth, 0.5, 0.5),
+    ],
+)
+def test_only_an_evaluation_set_can_be_masked(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"^`evaluation` must be an EvaluationSet; got list\.$"):
+        call([1, 0])
+
+
+def test_a_propensity_is_read_with_its_mask_and_its_round_off() -> None:
+    truth = EvaluationSet([1, 0], [0.9, 0.2])
+    assert mask_mar(truth, [1 + 1e-12, -1e-12], rng=0).is_labeled.tolist() == [True, False]
+    with pytest.raises(ValueError, match=r"`propensity` .* nan at position 1"):
+        mask_mar(truth, np.ma.array([1.0, 1.0], mask=[False, True]))
+    for wrong in (["0.5", "1"], np.array([1j, 1])):
+        with pytest.raises(TypeError, match="`propensity` must hold"):
+            mask_mar(truth, wrong)
+
+
+def test_more_labels_than_numpy_can_draw_from_are_refused_in_a_sentence() -> None:
+    truth = EvaluationSet([1, 0], [0.9, 0.2], count=[10**10, 10**10])
+    for call in (lambda: mask_mcar(truth, 0.5), lambda: mask_mnar(truth, 0.5, 0.5)):
+        with pytest.raises(ValueError, match=r"^`count` must add up .* Use `mask_mar`"):
+            call()
+    assert mask_mar(truth, [0.5, 0.5], rng=0).n == truth.n

@@ -1,6 +1,7 @@
 """Files as people export them are read right, or refused with file, column, row and cell."""
 
 import gzip
+import os
 from pathlib import Path
 from typing import Any
 
@@ -364,3 +365,23 @@ def test_every_kind_of_source_gives_the_same(tmp_path: Path, kind: str) -> None:
         np.testing.assert_array_equal(getattr(evaluation, name), getattr(wanted, name))
     assert evaluation.notes == wanted.notes
     assert 0 < evaluation.n_unlabeled < evaluation.n
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_a_file_name_need_not_be_utf8(tmp_path: Path, kind: str) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + kind.encode()))
+    try:
+        path.touch()
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    table = pd.DataFrame({"y": ["1", "0", "NA"], "score": ["0.9", "0.2", "0.5"]})
+    with path.open("wb") as file:
+        if kind == "parquet":
+            table.to_parquet(file)
+        else:
+            text = table.to_csv(index=False).encode()
+            file.write(gzip.compress(text) if kind == "csv.gz" else text)
+    missing = "NA" if kind == "parquet" else None
+    evaluation = read_evaluation(path, y_true="y", y_score="score", missing=missing)
+    assert evaluation.n_labeled == 2
+    assert all(note.encode() for note in evaluation.notes)

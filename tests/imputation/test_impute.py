@@ -1,5 +1,6 @@
 """p, its refits, and what stands beside them."""
 
+import pickle
 from html import escape
 
 import numpy as np
@@ -308,11 +309,10 @@ def test_reprs_name_the_method_and_the_assumption(how):
         ("auto", {"n_refits": -1}, "`n_refits` must be at least 0; got -1"),
         ("auto", {"rng": -1}, "`rng` must be at least 0"),
         ([0.5], {}, r"`how` must hold one probability per row, shape \(3,\); got \(1,\)"),
-        ([[0.5] * 3], {}, r"`how` must hold one probability per row, shape \(3,\)"),
+        ([[0.5] * 3], {}, r"`how` must be one-dimensional, .*; got shape \(1, 3\)"),
         ([0.5, 0.5, np.nan], {}, "`how` must hold probabilities .* got .*nan.* at row 2"),
         ([0.5, 0.5, 1.2], {}, "`how` must hold probabilities .* got .*1.2.* at row 2"),
-        (["a", "b", "c"], {}, "`how` must hold one probability per row, as numbers"),
-        ([[0.5], [0.5, 0.1], 0.2], {}, "`how` must hold one probability per row, as numbers"),
+        ([[0.5], [0.5, 0.1], 0.2], {}, "`how` must be one-dimensional"),
     ],
 )
 def test_bad_input_is_one_sentence(how, options, sentence):
@@ -336,3 +336,26 @@ def test_bad_types_are_one_sentence():
         impute(evaluation).subset([True])
     with pytest.raises(ValueError, match="`mask` must be true somewhere"):
         impute(evaluation).subset([False] * 3)
+
+
+def test_a_mask_hides_probabilities_and_text_is_none():
+    evaluation = EvaluationSet([1, None, None], [0.9, 0.2, 0.6])
+    given = np.ma.array([0.5, 0.25, 0.75], mask=[True, False, False])
+    assert impute(evaluation, given).p.tolist() == [1, 0.25, 0.75]
+    given.mask = [False, False, True]
+    with pytest.raises(ValueError, match=r"`how` must hold probabilities .* got .*nan.* at row 2"):
+        impute(evaluation, given)
+    for wrong in (
+        ["a", "b", "c"],
+        ["0.5", 0.5, 0.5],
+        np.array(["0.5"] * 3),
+        np.full(3, 0.5 + 0j),
+        [0.5j] * 3,
+    ):
+        with pytest.raises(TypeError, match="`how` must hold"):
+            impute(evaluation, wrong)
+
+
+def test_a_pickled_imputation_stays_read_only():
+    again = pickle.loads(pickle.dumps(impute(make_set(), rng=0)))
+    assert not any(a.flags.writeable for a in (again.p, again.bin_index, again.bin_values))

@@ -40,3 +40,15 @@ def test_extreme_weights_and_separable_labels_are_stationary(rare, spread):
     scale = positive.sum()
     assert abs(excess.sum()) < 1e-7 * scale
     assert abs(excess @ z + slope[0] / SLOPE_VARIANCE) < 1e-7 * max(scale * spread, 1)
+
+
+@pytest.mark.parametrize("count", [1.0, 1e6, 1e12, 1e15])
+@pytest.mark.parametrize("width", [1e-6, 1.0, 1e3])
+def test_huge_counts_of_tied_scores_stop_at_round_off(count, width):
+    z = width * np.array([-1.0, -1.0, 1.0, 1.0])
+    positive, negative = count * np.array([[1, 0, 1, 0]]), np.array([[0, 3.0, 0, 1.0]])
+    negative = np.where(negative > 0, negative * count, 0)
+    slope, intercept = fit_platt(z, positive, negative)
+    p = 1 / (1 + np.exp(-(slope * z + intercept)))
+    # The intercept is free, so that p adds up to the positives whatever the slope.
+    assert (positive + negative)[0] @ p == pytest.approx(positive.sum(), rel=1e-6)

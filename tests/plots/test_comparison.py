@@ -182,3 +182,12 @@ def test_quantities_that_are_never_defined_are_named() -> None:
     assert texts == ["npv: the truth is never defined", "f1: draws are too wide"]
     assert "490 replications" in _notes(ax)
     assert plot_sbc(ranks).get_title(loc="left") == "Ranks of 1 quantity: 1 not uniform"
+
+
+def test_dollar_signs_in_names_are_no_formula() -> None:
+    name = r"cost in $ and $\no_such"
+    ranks = _ranks()
+    failed = ranks.assign(quantity=name, rank=0)
+    ax = plot_sbc(failed)
+    ax.figure.canvas.draw()
+    assert name in ax.get_legend().get_texts()[0].get_text()

@@ -159,3 +159,18 @@ def test_every_option_changes_the_figure() -> None:
     plain = _texts(plot_ladder(_steps()))
     assert _texts(plot_ladder(_steps(), metric="recall")) != plain
     assert _texts(plot_ladder(_steps(), ci_prob=0.5)) != plain
+
+
+def test_dollar_signs_in_names_are_no_formula() -> None:
+    name = r"cost in $ and $\no_such"
+    steps = _steps()
+    rung = next(iter(steps.results))
+    named = replace(
+        steps,
+        results={name: steps.results[rung]},
+        assumptions={name: name},
+        left_out={name: "why"},
+    )
+    ax = plot_ladder(named)
+    ax.figure.canvas.draw()
+    assert any(text.get_text() == name for text in ax.texts)

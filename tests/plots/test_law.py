@@ -202,3 +202,57 @@ def test_every_option_changes_the_figure() -> None:
     plain = _picture(plot_law(law))
     for name, value in OTHER_VALUES.items():
         assert name == "ax" or _picture(plot_law(law, **{name: value})) != plain, name
+
+
+@pytest.mark.parametrize(
+    ("law", "places"),
+    [
+        (NormalLaw(0.5, 1e-17), [0.5]),
+        (NormalLaw(0.5, 3.5e-151), [0.5]),
+        (NormalLaw(0.0, 3.5e-151), [0.0]),
+        (NormalLaw(1.5, 0.01), [1.0]),  # all of its mass is at the end of the range
+        (NormalLaw(1.5, 0.0), [1.0]),
+        (MixtureLaw((NormalLaw(0.5, 0.0), NormalLaw(0.5, 0.0))), [0.5]),
+        (MixtureLaw((NormalLaw(0.5, 0.0), NormalLaw(0.6, 0.0))), [0.5, 0.6]),
+        (MixtureLaw((NormalLaw(0.5, 1e-9), NormalLaw(), NormalLaw(0.6, 1e-17))), [0.5, 0.6]),
+    ],
+)
+def test_a_law_without_width_is_a_stem_where_its_mass_is(law, places) -> None:
+    ax = plot_law(law)
+    ax.figure.canvas.draw()
+    x, y = _stems(ax)
+    np.testing.assert_array_equal(x, places)
+    np.testing.assert_allclose(y, 1 / len(places))
+
+
+def test_a_narrow_law_is_still_a_curve() -> None:
+    shape = shape_of(NormalLaw(0.5, 1e-8))
+    assert shape.form == "curve"
+    assert shape.y.max() == pytest.approx(1e8 / np.sqrt(2 * np.pi), rel=1e-3)
+
+
+def test_an_infinite_truth_is_said_and_not_drawn() -> None:
+    ax = plot_law(NormalLaw(0.5, 0.1), truth=np.inf)
+    ax.figure.canvas.draw()
+    assert "The truth is inf" in ax.texts[0].get_text()
+    assert not any("truth" in text for text in _legend(ax))
+
+
+#: Matplotlib raises when it reads this as a formula.
+NO_FORMULA = r"cost in $ and $\no_such"
+
+
+@pytest.mark.parametrize("law", [COIN, NormalLaw()])
+def test_dollar_signs_in_names_are_no_formula(law) -> None:
+    ax = plot_law(law, metric=NO_FORMULA, assumption=NO_FORMULA)
+    ax.figure.canvas.draw()
+    assert ax.get_xlabel() == NO_FORMULA
+    # The check sees a name that is read as a formula.
+    ax.set_title(NO_FORMULA)
+    with pytest.raises(ValueError, match="no_such"):
+        ax.figure.canvas.draw()
+
+
+def test_a_later_label_may_be_a_formula() -> None:
+    ax = plot_law(COIN, metric="recall")
+    assert ax.xaxis.label.get_parse_math()

@@ -13,7 +13,7 @@ import pytest
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.imputation.impute import impute
-from labelbayes.ladder import ladder
+from labelbayes.ladder import RUNGS, ladder
 from labelbayes.report.build import Report, build_report
 from labelbayes.report.numbers import report_dict, report_json
 from labelbayes.report.page import report_html
@@ -250,7 +250,9 @@ def _other_values() -> dict[str, object]:
 
 def test_every_option_changes_the_report() -> None:
     others = _other_values()
-    assert others.keys() == set(inspect.signature(build_report).parameters) - {"evaluation"}
+    # `bayes` samples, which takes long: the next test.
+    left_out = {"evaluation", "bayes"}
+    assert others.keys() == set(inspect.signature(build_report).parameters) - left_out
     plain = report_dict(build_report(evaluation_set(), rng=0))
     for name, value in others.items():
         options = {"rng": 0} | {name: value}
@@ -258,3 +260,42 @@ def test_every_option_changes_the_report() -> None:
         assert changed != plain, name
         if name not in ("title", "truth"):
             assert changed["rungs"] != plain["rungs"], name
+
+
+@pytest.mark.slow
+def test_bayes_adds_the_sampled_rungs() -> None:
+    names = [rung.name for rung in RUNGS if rung.option == "bayes"]
+    assert len(names) == 3
+    evaluation = load_some_rows()
+    report = build_report(evaluation, metrics=METRICS, bayes=True, rng=0)
+    assert set(names) <= set(report.ladder.results)
+    page = html.unescape(report_html(report))
+    plain = build_report(evaluation, metrics=METRICS, rng=0)
+    assert all(name in page for name in names)
+    assert not set(names) & set(plain.ladder.results)
+    assert not any(name in html.unescape(report_html(plain)) for name in names)
+
+
+def load_some_rows() -> EvaluationSet:
+    """Rows enough for every calibration."""
+    rng = np.random.default_rng(7)
+    score = rng.random(200)
+    label = np.where(rng.random(200) < 0.3, np.nan, rng.random(200) < score)
+    return EvaluationSet(label, score)
+
+
+def test_the_threshold_is_named_unless_decisions_were_given() -> None:
+    # 0.7 in float32 is below 0.7 in float64, and at least 0.7 where it was compared.
+    scores = np.array([0.1, 0.7, 0.05, 0.9], dtype=np.float32)
+    labels = [1, None, 0, 1]
+    cut = build_report(EvaluationSet(labels, scores, threshold=0.7), metrics=METRICS, rng=0)
+    assert cut.facts.threshold == 0.7
+    given = EvaluationSet(labels, scores, y_pred=[0, 1, 0, 1])
+    report = build_report(given, metrics=METRICS, rng=0)
+    assert report.facts.threshold is None
+    assert report.sentences[1] == "Decisions were given."
+
+
+def test_a_title_must_be_text() -> None:
+    with pytest.raises(TypeError, match=r"^`title` must be a text; got NoneType\. Leave"):
+        build_report(evaluation_set(), title=None)

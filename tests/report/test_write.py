@@ -310,3 +310,8 @@ def test_a_title_that_is_no_unicode_is_spelled_out(tmp_path: Path) -> None:
     files = write_report(report, tmp_path / "out")
     assert re.search(r"<title>caf\\udce9\.csv</title>", files["html"].read_text(encoding="utf-8"))
     assert json.loads(files["json"].read_text(encoding="utf-8"))["title"] == title
+
+
+def test_a_directory_must_be_a_path() -> None:
+    with pytest.raises(TypeError, match=r"^`directory` must be a path; got int\. Pass"):
+        write_report(_report(0), 5)
