@@ -52,3 +52,11 @@ def test_huge_counts_of_tied_scores_stop_at_round_off(count, width):
     p = 1 / (1 + np.exp(-(slope * z + intercept)))
     # The intercept is free, so that p adds up to the positives whatever the slope.
     assert (positive + negative)[0] @ p == pytest.approx(positive.sum(), rel=1e-6)
+
+
+def test_a_loss_that_only_rounds_is_no_failure():
+    # Here the steps never get below 1e-10: they jitter with the rounding of a loss of 1e13.
+    z, positive = np.array([-1.0, 3.0]), np.array([[1e12, 1e11]])
+    slope, intercept = fit_platt(z, positive, np.array([[0.0, 1e15]]))
+    p = 1 / (1 + np.exp(-(slope * z + intercept)))
+    assert p[1] == pytest.approx(1e11 / (1e11 + 1e15), rel=1e-3)

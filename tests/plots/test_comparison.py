@@ -185,7 +185,7 @@ def test_quantities_that_are_never_defined_are_named() -> None:
 
 
 def test_dollar_signs_in_names_are_no_formula() -> None:
-    name = r"cost in $ and $\no_such"
+    name = r"cost in $\no_such$"
     ranks = _ranks()
     failed = ranks.assign(quantity=name, rank=0)
     ax = plot_sbc(failed)

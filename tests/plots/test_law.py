@@ -239,7 +239,7 @@ def test_an_infinite_truth_is_said_and_not_drawn() -> None:
 
 
 #: Matplotlib raises when it reads this as a formula.
-NO_FORMULA = r"cost in $ and $\no_such"
+NO_FORMULA = r"cost in $\no_such$"
 
 
 @pytest.mark.parametrize("law", [COIN, NormalLaw()])
