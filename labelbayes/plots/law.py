@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -26,6 +27,8 @@ from labelbayes.results.protocol import MetricDistribution
 _SIZE = (6.2, 3.6)
 #: Share of the height that lies below zero, for the mark of the interval.
 _BELOW = 0.12
+#: Characters in a line of what stands in place of a law.
+_LINE = 60
 
 
 def plot_law(
@@ -141,16 +144,17 @@ def _write_undefined(ax: Axes, inks: Inks, metric: str, reason: str) -> None:
     dress(ax, inks, xlabel=metric)
     ax.set_xticks([])
     ax.set_yticks([])
+    # Matplotlib's own wrapping would read dollar signs as a formula.
+    lines = [f"{metric} is undefined here:", *textwrap.wrap(reason, _LINE)]
     ax.text(
         0.5,
         0.5,
-        f"{metric} is undefined here:\n{reason}",
+        "\n".join(lines),
         transform=ax.transAxes,
         ha="center",
         va="center",
         color=inks.text,
         fontsize=TEXT_SIZE,
-        wrap=True,
         parse_math=False,
     )
 

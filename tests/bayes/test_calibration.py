@@ -1,7 +1,6 @@
 """The calibration against quadrature over its coefficients and tilt; planted errors fail."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -301,42 +300,6 @@ def test_a_draw_completes_labels_at_its_tilted_rates(evaluation) -> None:
         assert accuracy[i] == pytest.approx((counts.tp + counts.tn + right) / evaluation.n)
 
 
-def test_many_scores_are_pooled_and_nothing_has_the_size_of_the_rows() -> None:
-    evaluation = mask_mcar(simulate_scores(200_000, rng=0), 0.5, rng=1)
-    label_model = build_calibration(evaluation)
-    sizes = [np.size(data.get_value()) for data in label_model.model.data_vars]
-    assert max(sizes) == PARTS
-    draws = _coefficients(2_000)
-    tracemalloc.start()
-    found = label_model.complete(draws, target="rate", rng=0)["accuracy"].values[0]
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # 2,000 draws of 100,000 labels would be 200 MB as bytes.
-    assert peak < 60e6
-    missing, counts = ~evaluation.is_labeled, evaluation.counts
-    first = draws.isel(chain=0, draw=0)
-    p = expit(
-        float(first["intercept"]) + float(first["slope"]) * logit(evaluation.y_score[missing])
-    )
-    right = np.where(evaluation.y_pred[missing] == 1, p, 1 - p)
-    error = found[0] * evaluation.n - (counts.tp + counts.tn) - right.sum()
-    assert abs(error) < 0.02 * np.sqrt((p * (1 - p)).sum())
-
-
-def test_multiplicities_are_repeated_rows() -> None:
-    count = np.array([1, 3, 2, 4, 1])
-    label, score = np.array([0, 1, np.nan, 1, np.nan]), np.array([0.1, 0.4, 0.6, 0.9, 0.6])
-    audit = np.array([np.nan, np.nan, 1, np.nan, np.nan])
-    short = build_calibration(EvaluationSet(label, score, count=count), delta_sd=1, audited=audit)
-    repeated = EvaluationSet(np.repeat(label, count), np.repeat(score, count))
-    long = build_calibration(repeated, delta_sd=1, audited=np.repeat(audit, count))
-    assert (short.n_labeled, short.n_unlabeled) == (long.n_labeled, long.n_unlabeled) == (10, 1)
-    assert short.completion.known == long.completion.known
-    assert short.completion.count.tolist() == long.completion.count.tolist() == [1]
-    for first, second in zip(short.model.data_vars, long.model.data_vars, strict=True):
-        assert np.allclose(first.get_value(), second.get_value())
-
-
 def test_prior_variances_are_those_of_the_prior() -> None:
     raw = EvaluationSet([0, 1, None], [-3.0, 2.0, 40.0], threshold=0.0)
     for evaluation, kind in ((_rounded(50), "platt"), (_rounded(50), "beta"), (raw, "platt")):
@@ -347,26 +310,6 @@ def test_prior_variances_are_those_of_the_prior() -> None:
         for name, values in zip(names, drawn, strict=True):
             expected = label_model.prior_var[name]
             assert values.var() == pytest.approx(expected, rel=0.3 if "slope" in name else 0.06)
-
-
-def test_scores_that_are_no_probabilities_are_standardized() -> None:
-    rng = np.random.default_rng(0)
-    score = rng.normal(100, 20, 200)
-    label = np.where(np.arange(200) % 2, (score > 100).astype(float), np.nan)
-    label_model = build_calibration(EvaluationSet(label, score, threshold=100))
-    assert "standardized score" in label_model.method
-    terms = label_model.model["labels_terms"].get_value()
-    assert np.abs(terms).max() < 4
-    assert np.ptp(terms) > 2
-
-
-@pytest.mark.parametrize("kind", ["platt", "beta"])
-def test_a_label_against_certain_scores_keeps_the_density_finite(kind) -> None:
-    evaluation = EvaluationSet([0, 1, 1, None], [1.0, 0.0, 0.9, 0.5])
-    model = build_calibration(evaluation, kind=kind).model
-    density = model.compile_logp()
-    point = {name: value + 3 for name, value in model.initial_point().items()}
-    assert np.isfinite(density(point))
 
 
 def test_labels_of_one_class_and_of_one_decision_are_noted() -> None:
