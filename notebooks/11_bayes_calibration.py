@@ -57,7 +57,7 @@ some
 # this model has an exact law: sums of beta-binomial counts. It is the oracle for the sampler.
 
 # %%
-jeffreys = lb.sample(lb.build_bins(some, prior="jeffreys"), rng=1)
+jeffreys = lb.sample(lb.build_bins(some, prior="jeffreys"), cores=2, rng=1)
 oracle = estimate_bins(some, prior=(0.5, 0.5))
 check = lb.diagnostics.compare_laws(jeffreys, oracle)
 
@@ -72,7 +72,7 @@ ax = lb.plots.plot_comparison(jeffreys, oracle, metric="f1")
 # bins scatter around a rising line, and the data decide how much.
 
 # %%
-line = lb.sample(lb.build_bins(some, prior="line"), rng=2)
+line = lb.sample(lb.build_bins(some, prior="line"), cores=2, rng=2)
 
 # %% [markdown]
 # ## A curve
@@ -82,7 +82,7 @@ line = lb.sample(lb.build_bins(some, prior="line"), rng=2)
 # labels.
 
 # %%
-platt = lb.sample(lb.build_calibration(some), rng=3)
+platt = lb.sample(lb.build_calibration(some), cores=2, rng=3)
 mixed = platt.estimates(exact=True)
 
 # %% tags=["mcmc"]
@@ -110,7 +110,7 @@ platt.diagnostics
 # one as far as the data allow.
 
 # %%
-grouped = lb.sample(lb.build_groups(some), rng=5)
+grouped = lb.sample(lb.build_groups(some), cores=2, rng=5)
 
 # %% tags=["mcmc"]
 grouped.estimates().summary()[["mean", "low", "high"]].round(3)
@@ -122,7 +122,7 @@ grouped.estimates().summary()[["mean", "low", "high"]].round(3)
 # delta, normal around 0 with standard deviation 0.5: odds ratios from 0.38 to 2.7.
 
 # %%
-tilted = lb.sample(lb.build_calibration(some, delta_sd=0.5), rng=6)
+tilted = lb.sample(lb.build_calibration(some, delta_sd=0.5), cores=2, rng=6)
 learned = tilted.contraction()
 
 # %% tags=["mcmc"]
