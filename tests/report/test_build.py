@@ -289,7 +289,7 @@ def test_the_threshold_is_named_unless_decisions_were_given() -> None:
     scores = np.array([0.1, 0.7, 0.05, 0.9], dtype=np.float32)
     labels = [1, None, 0, 1]
     cut = build_report(EvaluationSet(labels, scores, threshold=0.7), metrics=METRICS, rng=0)
-    assert cut.facts.threshold == pytest.approx(0.7, abs=1e-7)  # as float32 holds it
+    assert cut.facts.threshold == float(np.float32(0.7))
     given = EvaluationSet(labels, scores, y_pred=[0, 1, 0, 1])
     report = build_report(given, metrics=METRICS, rng=0)
     assert report.facts.threshold is None
