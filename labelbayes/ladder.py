@@ -18,7 +18,8 @@ from labelbayes.imputation.impute import Imputation
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.laws.missing_counts import check_made_from
 from labelbayes.laws.rungs import RungInputs
-from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_metrics
 from labelbayes.results.estimates import Bounds, Estimates, stack
 from labelbayes.results.result import Result
 from labelbayes.results.sentences import (
@@ -258,7 +259,7 @@ def ladder(
     if imputation is not None:
         check_type("imputation", imputation, Imputation)
         check_made_from(evaluation, imputation)
-    asked = resolve_metrics(metrics)
+    asked = resolve_metrics(metrics, has_score=False)
     check_choice("target", target, TARGETS)
     names = [metric.name for metric in asked]
     complete = None if truth is None else true_values(asked, truth, evaluation.counts)

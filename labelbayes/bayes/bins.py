@@ -195,7 +195,7 @@ def _along_line(
     # The same law for any share: with 0 the offset is in units of the spread, which has no funnel
     # where the spread may be zero; with 1 it is the logit itself, which has no ridge where labels
     # put bins off the line for certain.
-    share = _centering(bins, place)
+    share = pm.Data("centering", _centering(bins, place), dims="bin")
     offset = pm.Normal("offset", share * line, spread**share, dims="bin")
     logit = line + spread ** (1 - share) * (offset - share * line)
     pm.Deterministic("rate", pm.math.sigmoid(logit), dims="bin")

@@ -170,6 +170,7 @@ def build_calibration(
         n_labeled=known.n_labeled,
         n_unlabeled=known.n_unlabeled,
         notes=(*note_labels(evaluation), *_note_tilt(tilt_sd, checked, labeled, missing)),
+        statement="credible" if tilt_sd is None or checked is not None else "sensitivity",
     )
 
 

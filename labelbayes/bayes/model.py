@@ -42,7 +42,9 @@ from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.laws.population import Cells
-from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.results.sentences import Statement
 
 BayesTarget = Literal["sample", "population", "rate"]
 BAYES_TARGETS: tuple[BayesTarget, ...] = ("sample", "population", "rate")
@@ -125,6 +127,9 @@ class LabelModel:
         Parameters that forward draws keep; empty for all.
     metrics : tuple of CountMetric
         What is completed: accuracy, precision, recall and f1.
+    statement : {"credible", "sensitivity"}, default "credible"
+        What an interval may be taken for: "sensitivity" where a belief that the data cannot touch
+        makes most of it.
 
     See Also
     --------
@@ -140,7 +145,10 @@ class LabelModel:
     n_unlabeled: int
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    metrics: tuple[CountMetric, ...] = field(default_factory=lambda: resolve_metrics(None))
+    metrics: tuple[CountMetric, ...] = field(
+        default_factory=lambda: resolve_metrics(None, has_score=False)
+    )
+    statement: Statement = "credible"
 
     @property
     def is_forward(self) -> bool:

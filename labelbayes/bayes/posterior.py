@@ -136,7 +136,7 @@ class Posterior:
             assumption=self.label_model.assumption,
             # "rate" is no target of the closed forms, whose type names the other two.
             target=cast(Target, self.target),
-            statement="credible",
+            statement=self.label_model.statement,
             n_labeled=self.label_model.n_labeled,
             n_unlabeled=self.label_model.n_unlabeled,
             notes=self._notes(),
@@ -180,7 +180,7 @@ class Posterior:
         return laws
 
     def _notes(self) -> tuple[str, ...]:
-        said = [CREDIBLE]
+        said = [CREDIBLE] if self.label_model.statement == "credible" else []
         if self.target == "population":
             said.append(population(0, CI_PROB))
         elif self.target == "rate":

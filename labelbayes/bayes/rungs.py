@@ -57,8 +57,7 @@ def tilted(inputs: RungInputs) -> Estimates:
     Estimates
         See `build_calibration`; the tilt is almost all prior, so it states a sensitivity.
     """
-    result = _sample(inputs, build_calibration(inputs.evaluation, delta_sd=0.5))
-    return replace(result, statement="sensitivity")
+    return _sample(inputs, build_calibration(inputs.evaluation, delta_sd=0.5))
 
 
 def _sample(inputs: RungInputs, label_model: LabelModel) -> Estimates:

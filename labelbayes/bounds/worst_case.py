@@ -12,7 +12,8 @@ from scipy.special import ndtr
 from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit, check_type
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.rungs import RungInputs
-from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_metrics
 from labelbayes.results.estimates import Bounds
 from labelbayes.results.interval import Interval
 from labelbayes.results.sentences import TARGETS, Target, attained_bounds, population_bounds
@@ -77,7 +78,7 @@ def bound_worst_case(
     [0.500, 1.000] (bounds)
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics)
+    asked = resolve_metrics(metrics, has_score=False)
     check_choice("target", target, TARGETS)
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
     known = evaluation.counts

@@ -18,7 +18,8 @@ from labelbayes.laws.population import (
     draws_laws,
     population_draws,
 )
-from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_metrics
 from labelbayes.results.estimates import Estimates, JointDraws
 from labelbayes.results.sentences import TARGETS, Statement, Target, population, predictive
 
@@ -85,7 +86,7 @@ def estimate_labeled(
     (0.9444, 0.8333)
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics)
+    asked = resolve_metrics(metrics, has_score=False)
     check_choice("method", method, ("bayes", "bootstrap"))
     check_choice("target", target, TARGETS)
     size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)
@@ -229,7 +230,7 @@ def estimate_shared_rate(
     array([0.5, 0.5])
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics)
+    asked = resolve_metrics(metrics, has_score=False)
     check_choice("target", target, TARGETS)
     size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)
     known = evaluation.counts

@@ -18,7 +18,8 @@ from labelbayes.laws.population import (
     population_draws,
     weighted_cells,
 )
-from labelbayes.metrics.confusion import CountMetric, resolve_metrics
+from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_metrics
 from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Estimates, JointDraws
 from labelbayes.results.sentences import TARGETS, Target, population, predictive
@@ -107,7 +108,7 @@ def estimate_pemi(
             f"`imputation` must be an Imputation; got {type(imputation).__name__}. "
             "Wrap probabilities with `impute(evaluation, p)`."
         )
-    asked = resolve_metrics(metrics)
+    asked = resolve_metrics(metrics, has_score=False)
     check_choice("method", method, METHODS)
     check_choice("target", target, TARGETS)
     size = check_whole("n_draws", n_draws, least=1)

@@ -1,4 +1,4 @@
-"""Count metrics as functions of (tp, fp, fn, tn), and the registry that names them."""
+"""Count metrics as functions of (tp, fp, fn, tn)."""
 
 from __future__ import annotations
 
@@ -223,66 +223,3 @@ _ENTRIES = (
 
 #: The count metrics by name.
 COUNT_METRICS: dict[str, CountMetric] = {metric.name: metric for metric in _ENTRIES}
-
-#: What is shown when nothing is asked for.
-DEFAULT_METRICS = ("accuracy", "precision", "recall", "f1")
-
-
-def resolve_metrics(metrics: Sequence[str | CountMetric] | None) -> tuple[CountMetric, ...]:
-    """Return the metrics that names or metric objects stand for.
-
-    Parameters
-    ----------
-    metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
-
-    Returns
-    -------
-    tuple of CountMetric
-        One per entry, in order.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or given twice, or there is none.
-    TypeError
-        If an entry is neither a name nor a metric.
-
-    Examples
-    --------
-    >>> [metric.name for metric in resolve_metrics(["recall", fbeta(0.5)])]
-    ['recall', 'f0.5']
-    """
-    if metrics is None:
-        metrics = DEFAULT_METRICS
-    if isinstance(metrics, (str, CountMetric)):
-        raise TypeError(
-            f"`metrics` must be a list of names; got {metrics!r} alone. Write it in brackets."
-        )
-    if not isinstance(metrics, Sequence):
-        raise TypeError(f"`metrics` must be a list of names; got {type(metrics).__name__}.")
-    resolved: dict[str, CountMetric] = {}
-    for position, entry in enumerate(metrics):
-        metric = _resolve_one(entry, position)
-        if metric.name in resolved:
-            raise ValueError(f"`metrics` must name each metric once; got {metric.name!r} twice.")
-        resolved[metric.name] = metric
-    if not resolved:
-        raise ValueError("`metrics` must name at least one metric; got an empty list.")
-    return tuple(resolved.values())
-
-
-def _resolve_one(entry: object, position: int) -> CountMetric:
-    if isinstance(entry, CountMetric):
-        return entry
-    if not isinstance(entry, str):
-        raise TypeError(
-            f"`metrics` must hold names or metrics; got {entry!r} at position {position}."
-        )
-    if entry not in COUNT_METRICS:
-        known = ", ".join(COUNT_METRICS)
-        raise ValueError(
-            f"`metrics` must hold known names; got {entry!r} at position {position}. "
-            f"Known are {known}, and any `fbeta(beta)`."
-        )
-    return COUNT_METRICS[entry]

@@ -229,7 +229,10 @@ def test_the_tilt_is_mostly_the_prior_and_says_so(tilted) -> None:
     assert abs(frame.loc["delta", "contraction"]) < 0.15
     assert frame.loc["delta", "sentence"].endswith("This number is mostly the prior.")
     assert frame.loc["intercept", "contraction"] > 0.9
-    notes = tilted.estimates().notes
+    estimates = tilted.estimates()
+    assert estimates.statement == "sensitivity"
+    notes = estimates.notes
+    assert not any("credible" in note for note in notes)
     assert any("by a factor between 0.38 and 2.66 (95%)" in note for note in notes)
     assert any("it is a statement of belief" in note for note in notes)
     assert any("audit of 100 missing rows would shrink" in note for note in notes)
@@ -243,6 +246,7 @@ def test_an_audit_agrees_with_quadrature(evaluation, audited, checked, agree, me
     assert mean_z(checked.dataset["delta"].values, mean[-1]) < 4
     assert mean[-1] > 0.2
     assert checked.contraction().loc["delta", "contraction"] > 0.3
+    assert checked.estimates().statement == "credible"
     assert checked.container.attrs["n_labeled"] == 100 + 40
     assert checked.container.attrs["n_unlabeled"] == 150 - 40
 

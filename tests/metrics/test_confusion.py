@@ -14,7 +14,6 @@ from labelbayes.metrics.confusion import (
     CountMetric,
     RatioMetric,
     fbeta,
-    resolve_metrics,
 )
 
 METRICS = [*COUNT_METRICS.values(), fbeta(0.5)]
@@ -190,34 +189,6 @@ def test_fbeta_is_named_and_weighs_recall() -> None:
     assert fbeta(2.5).name == "f2.5"
     recall_is_worse = (2, 0, 8, 0)
     assert fbeta(2)(*recall_is_worse) < fbeta(0.5)(*recall_is_worse)
-
-
-def test_names_and_metrics_resolve_in_order() -> None:
-    assert [m.name for m in resolve_metrics(None)] == ["accuracy", "precision", "recall", "f1"]
-    own = fbeta(3)
-    assert resolve_metrics(("npv", own)) == (COUNT_METRICS["npv"], own)
-
-
-KNOWN = (
-    "Known are accuracy, balanced_accuracy, cohen_kappa, f1, f2, jaccard, matthews_corrcoef, npv, "
-    "precision, recall, specificity, and any `fbeta(beta)`."
-)
-
-
-@pytest.mark.parametrize(
-    ("metrics", "error", "sentence"),
-    [
-        (["f1", "auc"], ValueError, f"got 'auc' at position 1. {KNOWN}"),
-        (["f1", 3], TypeError, "`metrics` must hold names or metrics; got 3 at position 1."),
-        ([], ValueError, "`metrics` must name at least one metric; got an empty list."),
-        (["f1", fbeta(1)], ValueError, "`metrics` must name each metric once; got 'f1' twice."),
-        ("f1", TypeError, "must be a list of names; got 'f1' alone. Write it in brackets."),
-    ],
-)
-def test_bad_metrics_are_refused(metrics: object, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error) as raised:
-        resolve_metrics(metrics)  # type: ignore[arg-type]
-    assert str(raised.value).endswith(sentence)
 
 
 @pytest.mark.parametrize(
