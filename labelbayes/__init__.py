@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from labelbayes.data.masking import mask_mar, mask_mcar, mask_mnar
     from labelbayes.data.read import read_evaluation
     from labelbayes.data.simulate import simulate_scores
-    from labelbayes.imputation.impute import Imputation, impute
-    from labelbayes.ladder import Ladder, ladder
+    from labelbayes.imputation.belief import Imputation
+    from labelbayes.imputation.impute import impute
+    from labelbayes.ladder import ladder
     from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
     from labelbayes.laws.pemi import estimate_pemi
     from labelbayes.metrics.confusion import fbeta
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from labelbayes.results.distribution import DiscreteLaw, DrawsLaw
     from labelbayes.results.estimates import Bounds, Estimates, stack
     from labelbayes.results.interval import Interval
+    from labelbayes.results.ladder import Ladder
     from labelbayes.results.mixture import MixtureLaw
     from labelbayes.results.protocol import MetricDistribution
 
@@ -94,10 +96,10 @@ _MODULES = {
     "DrawsLaw": "labelbayes.results.distribution",
     "Estimates": "labelbayes.results.estimates",
     "EvaluationSet": "labelbayes.data.evaluation_set",
-    "Imputation": "labelbayes.imputation.impute",
+    "Imputation": "labelbayes.imputation.belief",
     "Interval": "labelbayes.results.interval",
     "LabelModel": "labelbayes.bayes.model",
-    "Ladder": "labelbayes.ladder",
+    "Ladder": "labelbayes.results.ladder",
     "MetricDistribution": "labelbayes.results.protocol",
     "MixtureLaw": "labelbayes.results.mixture",
     "NormalLaw": "labelbayes.results.continuous",

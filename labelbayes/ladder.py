@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
-from labelbayes._checks import CI_PROB, check_choice, check_type, make_rng
-from labelbayes._html import number_text, table_html
+from labelbayes._checks import check_choice, check_type, make_rng
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.imputation.impute import Imputation
+from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.laws.missing_counts import check_made_from
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.metrics.registry import resolve_metrics
-from labelbayes.results.estimates import Bounds, Estimates, stack
+from labelbayes.results.estimates import Bounds, Estimates
+from labelbayes.results.ladder import Ladder
 from labelbayes.results.result import Result
 from labelbayes.results.sentences import (
     INDEPENDENCE,
@@ -31,7 +29,6 @@ from labelbayes.results.sentences import (
     Target,
     undefined,
 )
-from labelbayes.results.text import estimate_text, kind_text, text_table
 
 
 class Rung(NamedTuple):
@@ -45,14 +42,14 @@ class Rung(NamedTuple):
         What must hold for its numbers to be right.
     function : str
         ``"module:function"``, which takes `RungInputs` and returns Estimates or Bounds.
-    option : str, default ""
-        Option of `ladder` that asks for this rung; empty for a rung that always stands.
+    options : tuple of str, default ()
+        Options of `ladder` that ask for this rung, all of them; empty for one that always stands.
     """
 
     name: str
     assumption: str
     function: str
-    option: str = ""
+    options: tuple[str, ...] = ()
 
 
 #: From no assumption to full belief. A method that is added appends its line where it belongs.
@@ -93,107 +90,21 @@ RUNGS: list[Rung] = [
         "calibration (Bayes, Platt)",
         "missing at random given the score, and the logit is linear in it",
         "labelbayes.bayes.rungs:platt",
-        "bayes",
+        ("bayes",),
     ),
     Rung(
         "calibration (Bayes, bins)",
         "missing at random given the score, and rates of bins near a line",
         "labelbayes.bayes.rungs:bins",
-        "bayes",
+        ("bayes",),
     ),
     Rung(
         "calibration (Bayes, tilted)",
         "log odds of missing labels differ by N(0, 0.5) from labeled ones of that score",
         "labelbayes.bayes.rungs:tilted",
-        "bayes",
+        ("bayes",),
     ),
 ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ladder:
-    """Results of every rung for one data set and one target.
-
-    Parameters
-    ----------
-    results : mapping of str to Estimates or Bounds
-        By rung, from the weakest assumption to the strongest.
-    assumptions : mapping of str to str
-        What each rung assumes.
-    left_out : mapping of str to str
-        Rungs that could not be climbed, and why.
-    target : {"sample", "population"}
-        One target per ladder.
-    truth : mapping of str to float or None
-        Metrics on complete labels, where they are known.
-    notes : tuple of str
-        Sentences that belong beside the numbers.
-    """
-
-    results: Mapping[str, Estimates | Bounds]
-    assumptions: Mapping[str, str]
-    left_out: Mapping[str, str]
-    target: Target
-    truth: Mapping[str, float] | None
-    notes: tuple[str, ...]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return tuple(next(iter(self.results.values())))
-
-    def table(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
-        """Return every rung and metric as one table.
-
-        Parameters
-        ----------
-        ci_prob : float, default 0.95
-            Probability content of the intervals.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``rung`` and ``metric``; columns as in ``Estimates.summary``, and ``truth``
-            where the complete labels are known.
-        """
-        frame = stack(self.results, ci_prob=ci_prob).rename_axis(["rung", "metric"])
-        if self.truth is not None:
-            frame["truth"] = [self.truth[metric] for _, metric in frame.index]
-        return frame
-
-    @property
-    def verdict(self) -> str:
-        """How far the assumptions move each metric and how far data noise does, in a sentence."""
-        if not any(result.n_unlabeled for result in self.results.values()):
-            return "No label is missing: every rung gives the same number."
-        parts = [self._verdict_on(metric) for metric in self.metrics]
-        return "From rung to rung assumptions move the estimate of " + "; ".join(parts) + "."
-
-    def _verdict_on(self, metric: str) -> str:
-        rows = [result.records()[metric] for result in self.results.values()]
-        known = [row for row in rows if not math.isnan(row["mean"])]
-        if not known:
-            return f"{metric} nowhere (it is undefined)"
-        low, high = min(row["mean"] for row in known), max(row["mean"] for row in known)
-        noise = (known[-1]["high"] - known[-1]["low"]) / 2
-        return (
-            f"{metric} by {high - low:.3f} ({low:.3f} to {high:.3f}), data noise by "
-            f"{noise:.3f} to either side"
-        )
-
-    def __repr__(self) -> str:
-        """Return the table and the verdict as text."""
-        lines = [f"Assumption ladder (target: {self.target})", ladder_text(self), "", self.verdict]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [[cell.replace(" [", "\n[") for cell in row] for row in ladder_rows(self)]
-        return table_html(
-            ["rung", "assumes", *self.metrics, "interval"],
-            rows,
-            caption=f"Assumption ladder (target: {self.target})",
-            notes=[self.verdict, *left_out_sentences(self), *self.notes],
-        )
 
 
 def ladder(
@@ -202,6 +113,10 @@ def ladder(
     metrics: Sequence[str | CountMetric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
+    beta: object = None,
+    propensity: object = None,
+    outcome: npt.ArrayLike | None = None,
+    soft_labels: npt.ArrayLike | None = None,
     bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
     truth: EvaluationSet | None = None,
@@ -214,11 +129,21 @@ def ladder(
     evaluation : EvaluationSet
         The data.
     metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision.
     target : {"sample", "population"}, default "sample"
         The metrics of these rows once all labels are known, or of rows drawn like these.
     imputation : Imputation, optional
         Your own belief about the missing labels, in place of the default calibration.
+    beta : float, tuple of float, BetaPrior or Audit, optional
+        Share of positives among the missing labels, where only positives are labeled: adds what
+        that alone implies (positive-unlabeled bounds).
+    propensity : Propensity or array_like of float, shape (n_rows,), optional
+        P(label seen) of each row: adds the weighted estimates.
+    outcome : array_like of float, shape (n_rows,), optional
+        P(y = 1) of each row by a model of the outcome: adds the doubly robust estimate.
+    soft_labels : array_like of float, shape (n_rows,), optional
+        P(y = 1) of each row as raters see it: adds what the best classifier could reach.
     bayes : bool, default False
         Whether to sample the Bayesian rungs too, with PyMC: half a minute more.
     extra : mapping of str to Estimates or Bounds, optional
@@ -237,7 +162,7 @@ def ladder(
     ------
     ValueError
         If an option is none of those above, `truth` still lacks labels, or a result in `extra`
-        has another target or lacks a metric.
+        has another target or none of the metrics.
 
     Notes
     -----
@@ -270,14 +195,30 @@ def ladder(
     results: dict[str, Estimates | Bounds] = {}
     assumptions: dict[str, str] = {}
     left_out: dict[str, str] = {}
-    options = {"": True, "bayes": bayes}
+    asked_for = {
+        "bayes": bayes,
+        "beta": beta is not None,
+        "propensity": propensity is not None,
+        "outcome": outcome is not None,
+        "soft_labels": soft_labels is not None,
+    }
     for rung in RUNGS:
-        if not options[rung.option]:
+        if not all(asked_for[option] for option in rung.options):
             continue
         seed = np.random.SeedSequence([entropy, *rung.name.encode()])
         try:
             results[rung.name] = _load(rung)(
-                RungInputs(evaluation, asked, target, imputation, seed)
+                RungInputs(
+                    evaluation,
+                    asked,
+                    target,
+                    imputation,
+                    seed,
+                    beta=beta,
+                    propensity=propensity,
+                    outcome=outcome,
+                    soft_labels=soft_labels,
+                )
             )
         except ValueError as reason:  # what the data cannot support is said, not hidden
             left_out[rung.name] = str(reason)
@@ -290,6 +231,7 @@ def ladder(
         results,
         assumptions,
         left_out,
+        tuple(names),
         target,
         complete,
         (*_sentences(results), INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD),
@@ -317,8 +259,11 @@ def _check_extra(
                 f"`extra` must have the target of the ladder, {target!r}; {name!r} has "
                 f"{result.target!r}. Make two ladders."
             )
-        if missing := [metric for metric in names if metric not in result]:
-            raise ValueError(f"`extra` must hold every metric; {name!r} lacks {missing}.")
+        if not any(metric in result for metric in names):
+            raise ValueError(
+                f"`extra` must speak of a metric of the ladder; {name!r} has {list(result)}, the "
+                f"ladder {list(names)}. Name one in `metrics`."
+            )
 
 
 def _sentences(results: Mapping[str, Estimates | Bounds]) -> list[str]:
@@ -332,66 +277,3 @@ def _sentences(results: Mapping[str, Estimates | Bounds]) -> list[str]:
         for note in result.notes:
             said[note] = None
     return list(said)
-
-
-def left_out_sentences(steps: Ladder) -> list[str]:
-    """Return one sentence for each rung that could not be climbed.
-
-    Parameters
-    ----------
-    steps : Ladder
-        The ladder.
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
-    return [f"Left out, {name}: {reason}" for name, reason in steps.left_out.items()]
-
-
-def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
-    """Return the rungs as rows of text: name, assumption, one cell a metric, kind of interval.
-
-    Parameters
-    ----------
-    steps : Ladder
-        The ladder.
-    ci_prob : float, default 0.95
-        Probability content of the intervals.
-
-    Returns
-    -------
-    list of list of str
-        A row per rung, and the truth last where it is known.
-    """
-    rows = []
-    for rung, result in steps.results.items():
-        records = result.records(ci_prob)
-        cells = [estimate_text(records[metric]) for metric in steps.metrics]
-        first = records[steps.metrics[0]]
-        kind = kind_text(first["ci_prob"], first["ci_kind"], first["statement"])
-        rows.append([rung, steps.assumptions[rung], *cells, kind])
-    if steps.truth is not None:
-        cells = [number_text(steps.truth[metric]) for metric in steps.metrics]
-        rows.append(["truth", "all labels known", *cells, ""])
-    return rows
-
-
-def ladder_text(steps: Ladder, ci_prob: float = CI_PROB) -> str:
-    """Return the ladder as a table for a terminal.
-
-    Parameters
-    ----------
-    steps : Ladder
-        The ladder.
-    ci_prob : float, default 0.95
-        Probability content of the intervals.
-
-    Returns
-    -------
-    str
-        Lines of equal columns.
-    """
-    rows = [[row[0], *row[2:]] for row in ladder_rows(steps, ci_prob)]
-    return text_table(["rung", *steps.metrics, "interval"], rows)

@@ -79,7 +79,7 @@ def test_the_demo_prints_the_ladder_with_the_truth_and_writes_the_report(tmp_pat
     done = _run("demo", cwd=tmp_path, code=DEMO, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.stderr == ""
     assert "loaded [] status 0" in done.stdout
-    rungs = [rung.name for rung in RUNGS if not rung.option]
+    rungs = [rung.name for rung in RUNGS if not rung.options]
     for rung in rungs:
         assert f"\n{rung} " in done.stdout
     truth = load_breast_cancer_scores()

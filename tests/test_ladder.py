@@ -13,9 +13,10 @@ import pytest
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
-from labelbayes.ladder import RUNGS, Ladder, ladder, ladder_rows, ladder_text
+from labelbayes.ladder import RUNGS, ladder
 from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
+from labelbayes.results.ladder import Ladder, ladder_rows, ladder_text
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.beta(0.8, 1.1, 200)
@@ -41,7 +42,7 @@ def steps() -> Ladder:
 
 def test_rungs_climb_from_nothing_to_full_belief(steps: Ladder) -> None:
     assert list(steps.results) == NAMES
-    assert [rung.name for rung in RUNGS if not rung.option] == NAMES
+    assert [rung.name for rung in RUNGS if not rung.options] == NAMES
     assert steps.assumptions["worst case"] == "nothing"
     assert list(steps.assumptions) == NAMES
     assert steps.left_out == {}
@@ -199,6 +200,16 @@ def test_further_rungs_stand_below_the_built_in_ones() -> None:
     assert steps.results["mine"] is own
 
 
+def test_a_rung_that_does_not_speak_of_a_metric_leaves_its_cell_empty() -> None:
+    own = bound_worst_case(ROWS, metrics=["recall"])
+    steps = ladder(ROWS, metrics=["precision", "recall"], extra={"mine": own}, truth=COMPLETE, rng=0)
+    cells = {row[0]: row[2:4] for row in ladder_rows(steps)}
+    assert cells["mine"] == ["-", cells["worst case"][1]]
+    assert ("mine", "precision") not in steps.table().index
+    assert steps.table().loc[("mine", "recall"), "high"] == own["recall"].high
+    assert steps.verdict.count("data noise by") == 2
+
+
 OTHER: dict[str, Any] = {
     "metrics": ["npv"],
     "target": "population",
@@ -213,7 +224,7 @@ OTHER: dict[str, Any] = {
 @pytest.mark.parametrize("option", OTHER)
 def test_every_option_bites(option: str, steps: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the rungs that sample would give is not the question here, only whether they stand.
-    quick = [rung._replace(function=RUNGS[1].function) if rung.option else rung for rung in RUNGS]
+    quick = [rung._replace(function=RUNGS[1].function) if rung.options else rung for rung in RUNGS]
     monkeypatch.setattr(importlib.import_module("labelbayes.ladder"), "RUNGS", quick)
     base = steps.table().drop(columns="truth")
     changed = ladder(ROWS, **({"rng": 0} | {option: OTHER[option]})).table()
@@ -254,9 +265,11 @@ def test_the_table_of_options_is_whole() -> None:
             "'population'; 'mine' has 'sample'. Make two ladders.",
         ),
         (
-            lambda: ladder(ROWS, extra={"mine": bound_worst_case(ROWS, metrics=["f1"])}),
+            lambda: ladder(
+                ROWS, metrics=["npv"], extra={"mine": bound_worst_case(ROWS, metrics=["f1"])}
+            ),
             ValueError,
-            "every metric; 'mine' lacks ['accuracy', 'precision', 'recall'].",
+            "'mine' has ['f1'], the ladder ['npv']. Name one in `metrics`.",
         ),
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.imputation.impute import Imputation, impute
+from labelbayes.imputation.belief import Imputation
+from labelbayes.imputation.impute import impute
 from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.confusion import CountMetric
@@ -32,6 +34,8 @@ class RungInputs:
         The user's own belief; None lets each rung form its own.
     seed : numpy.random.SeedSequence
         A child of the ladder's seed, so that no rung's draws depend on another rung.
+    beta, propensity, outcome, soft_labels : object, optional
+        What the user knows beside the labels, as `ladder` was given it; each rung checks its own.
     """
 
     evaluation: EvaluationSet
@@ -39,6 +43,10 @@ class RungInputs:
     target: Target
     imputation: Imputation | None
     seed: np.random.SeedSequence
+    beta: Any = None
+    propensity: Any = None
+    outcome: Any = None
+    soft_labels: Any = None
 
     def rng(self) -> np.random.Generator:
         """Return the generator of this rung."""

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from labelbayes._checks import CI_PROB, check_choice
-from labelbayes.ladder import Ladder
 from labelbayes.plots.style import (
     SMALL_SIZE,
     TEXT_SIZE,
@@ -22,6 +21,7 @@ from labelbayes.plots.style import (
     is_math_safe,
     new_axes,
 )
+from labelbayes.results.ladder import Ladder
 from labelbayes.results.text import kind_text
 
 _WIDTH = 6.2

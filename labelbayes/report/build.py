@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
+import numpy.typing as npt
 
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
-from labelbayes.imputation.impute import Imputation
-from labelbayes.ladder import Ladder, ladder
+from labelbayes.imputation.belief import Imputation
+from labelbayes.ladder import ladder
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.report.words import (
     FactsOfData,
@@ -19,6 +20,7 @@ from labelbayes.report.words import (
     sentences_of,
 )
 from labelbayes.results.estimates import Bounds, Estimates
+from labelbayes.results.ladder import Ladder
 from labelbayes.results.sentences import Target
 
 
@@ -76,6 +78,10 @@ def build_report(
     metrics: Sequence[str | CountMetric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
+    beta: object = None,
+    propensity: object = None,
+    outcome: npt.ArrayLike | None = None,
+    soft_labels: npt.ArrayLike | None = None,
     bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
     title: str = "Metrics with missing labels",
@@ -90,11 +96,14 @@ def build_report(
     truth : EvaluationSet, optional
         The same rows with all labels, where they are known after all.
     metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision.
     target : {"sample", "population"}, default "sample"
         The metrics of these rows once all labels are known, or of rows drawn like these.
     imputation : Imputation, optional
         Your own belief about the missing labels, in place of the default calibration.
+    beta, propensity, outcome, soft_labels : optional
+        What is known beside the labels; see `ladder`.
     bayes : bool, default False
         Whether to sample the Bayesian rungs too, with PyMC.
     extra : mapping of str to Estimates or Bounds, optional
@@ -140,6 +149,10 @@ def build_report(
         metrics=metrics,
         target=target,
         imputation=imputation,
+        beta=beta,
+        propensity=propensity,
+        outcome=outcome,
+        soft_labels=soft_labels,
         bayes=bayes,
         extra=extra,
         truth=truth,

@@ -10,11 +10,11 @@ from html import escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from labelbayes.ladder import Ladder
 from labelbayes.plots.ladder import plot_ladder
 from labelbayes.plots.law import plot_law
 from labelbayes.plots.style import LIGHT
 from labelbayes.results.estimates import Estimates
+from labelbayes.results.ladder import Ladder
 
 #: Narrow, so that the text is still read on a telephone.
 _LADDER_WIDTH = 5.5

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 
 from labelbayes._progress import track
-from labelbayes.ladder import Ladder, ladder_rows
 from labelbayes.plots.style import color_of
 from labelbayes.report.build import Report
 from labelbayes.report.figures import ladder_svg, last_estimates, law_svg
@@ -17,6 +16,7 @@ from labelbayes.report.words import (
     decision_sentence,
     left_out,
 )
+from labelbayes.results.ladder import Ladder, ladder_rows
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --muted: #59626c; --rule: #d3d8de;
@@ -197,7 +197,8 @@ def _number_cell(cell: str) -> str:
 def _figures(steps: Ladder) -> str:
     rung = last_estimates(steps)
     jobs = [("ladder", metric) for metric in steps.metrics]
-    jobs += [("law", metric) for metric in steps.metrics if rung is not None]
+    if rung is not None:
+        jobs += [("law", metric) for metric in steps.metrics if metric in steps.results[rung]]
     drawn: dict[str, list[str]] = {"ladder": [], "law": []}
     for k, (kind, metric) in enumerate(track(jobs, label="figures")):
         if kind == "ladder":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labelbayes._html import table_html
 from labelbayes.data.evaluation_set import Counts
-from labelbayes.ladder import Ladder, ladder_text
+from labelbayes.results.ladder import Ladder, ladder_text
 
 
 @dataclass(frozen=True)

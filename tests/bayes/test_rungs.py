@@ -8,7 +8,7 @@ from labelbayes.ladder import RUNGS, ladder
 
 COMPLETE = simulate_scores(300, intercept=-0.5, rng=1)
 SOME = mask_mcar(COMPLETE, 0.5, rng=1)
-NAMES = [rung.name for rung in RUNGS if rung.option == "bayes"]
+NAMES = [rung.name for rung in RUNGS if rung.options == ("bayes",)]
 
 
 @pytest.mark.slow

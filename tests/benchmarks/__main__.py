@@ -5,7 +5,11 @@ import importlib.util
 import pandas as pd
 
 #: Module of this folder -> its function that returns rows (one mapping a row).
-SUBJECTS = {"engine": "engine_rows", "metrics": "metric_rows"}
+SUBJECTS = {
+    "bayes": "bayes_rows",
+    "engine": "engine_rows",
+    "metrics": "metric_rows",
+}
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.ladder import Ladder, ladder
+from labelbayes.ladder import ladder
+from labelbayes.results.ladder import Ladder
 from labelbayes.plots.ladder import plot_ladder
 from labelbayes.plots.law import plot_law
 from labelbayes.plots.style import color_of

@@ -264,7 +264,7 @@ def test_every_option_changes_the_report() -> None:
 
 @pytest.mark.slow
 def test_bayes_adds_the_sampled_rungs() -> None:
-    names = [rung.name for rung in RUNGS if rung.option == "bayes"]
+    names = [rung.name for rung in RUNGS if rung.options == ("bayes",)]
     assert len(names) == 3
     evaluation = load_some_rows()
     report = build_report(evaluation, metrics=METRICS, bayes=True, rng=0)

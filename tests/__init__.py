@@ -1,0 +1,1 @@
+"""Tests, benchmarks and validation experiments; a package, so that no other `tests` hides it."""
