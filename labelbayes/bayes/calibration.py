@@ -26,8 +26,8 @@ from labelbayes.bayes.score_cells import (
     platt_terms,
 )
 from labelbayes.bayes.stack import pm
-from labelbayes.data.columns import as_column
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.audit import read_audit
 
 KINDS = ("platt", "beta")
 #: Prior sd of the intercept, in log odds.
@@ -190,32 +190,7 @@ def _check_audited(
             "`audited` informs the tilt and needs `delta_sd`; got None. Pass e.g. delta_sd=0.5, or "
             "put the audited labels into `y_true` if every label is missing at random."
         )
-    column = as_column("audited", audited)
-    if len(column) != evaluation.n_rows:
-        raise ValueError(
-            f"`audited` must hold a label or nan per row, shape ({evaluation.n_rows},); got "
-            f"({len(column)},)."
-        )
-    given = ~column.is_missing
-    labels = np.full(len(column), np.nan)
-    for row in np.flatnonzero(given):
-        value = column.values[row : row + 1].tolist()[0]
-        if isinstance(value, (str, bytes)) or value not in (0, 1):
-            raise ValueError(
-                f"`audited` must hold 1 (positive), 0 (negative) or nan; got {value!r} at row "
-                f"{row}. Code it as `evaluation.y_true`."
-            )
-        labels[row] = float(value)
-    if not given.any():
-        raise ValueError("`audited` must hold a label somewhere; got none. Leave it out.")
-    again = given & evaluation.is_labeled
-    if again.any():
-        first = int(np.argmax(again))
-        raise ValueError(
-            f"`audited` must be nan on labeled rows; got {labels[first]:g} at row {first} "
-            f"({int(again.sum())} such rows). An audit is of missing rows."
-        )
-    return labels
+    return read_audit(audited, evaluation.is_labeled)
 
 
 def _add_labels(evaluation: EvaluationSet, found: FloatArray) -> EvaluationSet:
