@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import chi2, kstwo, norm
 
-from labelbayes._checks import FloatArray, IntArray, check_whole, make_rng
+from labelbayes._checks import FloatArray, IntArray, check_whole
 from labelbayes._progress import track
 from labelbayes.bayes.model import LabelModel
+from labelbayes.diagnostics.resumable import read_run, run_seed, write_whole
 from labelbayes.diagnostics.reuse import ReusedModel
 from labelbayes.results.estimates import Estimates
 
@@ -137,8 +138,9 @@ def run_sbc(
     check_whole("n", n, least=1)
     check_whole("draws", draws, least=1)
     file = None if path is None else Path(path)
-    done = pd.DataFrame(columns=list(COLUMNS)) if file is None else _read(file)
-    seed = _resume(done, draws, rng, file)
+    done = read_run(file, COLUMNS, "run_sbc")
+    _check_draws(done, draws, file)
+    seed = run_seed(done, rng, file)
     kept = set(done["replication"])
     model, batch = ReusedModel(draws), [done] if kept else []
     missing = [i for i in range(n) if i not in kept]
@@ -150,7 +152,7 @@ def run_sbc(
         batch.append(frame.assign(replication=replication, draws=draws, seed=seed))
         if file is not None and (i % BATCH == 0 or i == len(missing)):
             batch = [_tidy(batch)]
-            _write(batch[0], file)
+            write_whole(batch[0], file)
     frame = _tidy(batch)
     return frame[frame["replication"] < n].reset_index(drop=True)
 
@@ -334,26 +336,12 @@ def _rank(
     return rows
 
 
-def _resume(
-    done: pd.DataFrame, draws: int, rng: np.random.Generator | int | None, file: Path | None
-) -> int:
-    """Return the seed of the run, that of the file if there is one."""
-    wanted = int(rng) if isinstance(rng, (int, np.integer)) else None
-    fresh = int(make_rng(rng).integers(2**63))
-    if done.empty:
-        return fresh if wanted is None else wanted
-    seed, made = int(done["seed"].iloc[0]), int(done["draws"].iloc[0])
-    if made != draws:
+def _check_draws(done: pd.DataFrame, draws: int, file: Path | None) -> None:
+    if not done.empty and (made := int(done["draws"].iloc[0])) != draws:
         raise ValueError(
             f"`draws` must be that of the file, {made}; got {draws} for {str(file)!r}. Use another "
             "path."
         )
-    if rng is not None and wanted != seed:
-        raise ValueError(
-            f"`rng` must be the seed of the file, {seed}, or None; got {rng!r} for {str(file)!r}. "
-            "Use another path for another run."
-        )
-    return seed
 
 
 def _tidy(batch: list[pd.DataFrame]) -> pd.DataFrame:
@@ -361,22 +349,3 @@ def _tidy(batch: list[pd.DataFrame]) -> pd.DataFrame:
     kinds = {"replication": np.int32, "n_defined": np.int32, "draws": np.int32, "seed": np.int64}
     order = frame.astype(kinds).sort_values("replication", kind="stable", ignore_index=True)
     return order.astype({"rank": np.float32})
-
-
-def _read(file: Path) -> pd.DataFrame:
-    if not file.exists():
-        return pd.DataFrame(columns=list(COLUMNS))
-    frame = pd.read_parquet(file)
-    if list(frame.columns) != list(COLUMNS):
-        raise ValueError(
-            f"`path` must name a file of `run_sbc` or none; got {str(file)!r} with columns "
-            f"{', '.join(map(str, frame.columns))}."
-        )
-    return frame
-
-
-def _write(frame: pd.DataFrame, file: Path) -> None:
-    """Write the file whole or not at all."""
-    part = file.with_name(f"{file.name}.part")
-    frame.to_parquet(part, index=False, compression="zstd")
-    part.replace(file)

@@ -64,8 +64,8 @@ def _normal_cdf(t: np.ndarray, mean: float, sd: float) -> np.ndarray:
 
 def _bracketed(law: CountLaw, mean: float, sd: float) -> float:
     """Halve the intervals that may hold the largest difference until none can be larger."""
-    points = mean + sd * np.linspace(-REACH, REACH, N_POINTS)
-    points = [-math.inf, *points.tolist(), math.inf]
+    inner = mean + sd * np.linspace(-REACH, REACH, N_POINTS)
+    points = [-math.inf, *inner.tolist(), math.inf]
     exact = [0.0, *(float(law.cdf(t)) for t in points[1:-1]), 1.0]
     normal = [float(_normal_cdf(np.array(t), mean, sd)) for t in points]
     found = max(abs(one - other) for one, other in zip(exact, normal, strict=True))
