@@ -26,7 +26,7 @@ from labelbayes.plots.style import (
 
 _SIZE = (6.2, 3.9)
 #: Odds ratios at which laws are computed, to either side of 1.
-_N_STEPS = 24
+_N_STEPS = 12
 _RUNG = "calibration (Bayes, tilted)"
 
 
@@ -87,16 +87,16 @@ def plot_sensitivity(
     if not largest > 1:
         raise ValueError(f"`max_odds_ratio` must be above 1; got {max_odds_ratio!r}. 4 is usual.")
     steps = np.exp(np.linspace(-1, 1, 2 * _N_STEPS + 1) * math.log(largest))
+    outer = [
+        bound_tilt(evaluation, imputation, max(step, 1 / step), metrics=[metric], ci_prob=ci_prob)
+        for step in steps[_N_STEPS:]
+    ]
     laws = [
         next(iter(estimate_pemi(evaluation, imputation.tilt(step), metrics=[metric]).items()))
         for step in steps
     ]
     name = laws[0][0]
     spans = [law.interval(ci_prob) for _, law in laws]
-    outer = [
-        bound_tilt(evaluation, imputation, max(step, 1 / step), metrics=[metric], ci_prob=ci_prob)
-        for step in steps[_N_STEPS:]
-    ]
     ends = np.array([[bounds[name].low, bounds[name].high] for bounds in outer])
     ends = np.concatenate([ends[:0:-1], ends])
     ax = new_axes(*_SIZE) if ax is None else ax
