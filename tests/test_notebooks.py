@@ -252,6 +252,10 @@ def reprs_of(evaluation: lb.EvaluationSet) -> dict[str, str]:
         lb.DiscreteLaw(np.array([0.0, 1.0]), np.array([0.5, 0.5])),
         lb.RatioLaw(6.0, 10.0, 0.5, 0.25, 0.1),
     ]
+    propensity = lb.fit_propensity(evaluation.y_pred, evaluation, rng=4)
+    outcome = lb.fit_outcome(evaluation.y_pred, evaluation, rng=5)
+    shown += [propensity, outcome, lb.check_weights(evaluation, propensity)]
+    shown.append(lb.compare_weighting(evaluation, propensity, outcome=outcome))
     model = lb.build_imputation(evaluation, imputation, concentration=10)
     posterior = lb.sample(model, rng=3)
     shown += [model, posterior, posterior.diagnostics]

@@ -12,7 +12,7 @@ from labelbayes.bayes.cells import finish, pool
 from labelbayes.bayes.model import BayesTarget, Draws, LabelModel
 from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
-from labelbayes.imputation.impute import Imputation
+from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.missing_counts import CountPair, WeightedP, weigh_missing
 from labelbayes.laws.population import MOST_GROUPS, Cells, weighted_cells
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit, check_type
+from labelbayes.bounds.imbens_manski import cover_bounds
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric
@@ -128,18 +127,13 @@ def _cover(metric: CountMetric, known: Counts, bounds: Interval, ci_prob: float)
     if math.isnan(bounds.low):
         return Interval(math.nan, math.nan, ci_prob, "confidence")
     low_error, high_error = _standard_errors(metric, known)
-    largest = max(low_error, high_error)
-
-    def excess(c: float) -> float:
-        return float(ndtr(c + bounds.width / largest) - ndtr(-c)) - ci_prob
-
-    # A low level is reached without moving the ends where the bounds are far apart.
-    c = brentq(excess, 0.0, 10.0) if largest > 0 and excess(0.0) < 0 else 0.0
-    return Interval(
-        max(metric.lowest, bounds.low - c * low_error),
-        min(metric.highest, bounds.high + c * high_error),
-        ci_prob,
-        "confidence",
+    return cover_bounds(
+        bounds,
+        low_error,
+        high_error,
+        ci_prob=ci_prob,
+        lowest=metric.lowest,
+        highest=metric.highest,
     )
 
 

@@ -200,7 +200,7 @@ def _cross_fit(
         frame = read.frame
         columns.extend(read.encoded.T)
     weights = weigh_labels(evaluation, None, None)
-    groups = weights.pool(*(column[weights.row] for column in columns))
+    groups = weights.pool([column[weights.row] for column in columns])
     held = _split(groups, n_folds, rng)
     unlabeled = np.flatnonzero(~evaluation.is_labeled)
     judged, method = [], ""

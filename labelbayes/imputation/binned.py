@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from labelbayes._checks import BoolArray, FloatArray, IntArray
+from labelbayes._checks import FloatArray, IntArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.calibration import HistogramCalibrator, ScalingBinningCalibrator
+from labelbayes.imputation.fit_tests import note_fit
+from labelbayes.imputation.label_weights import LabelWeights, runs
+from labelbayes.imputation.notes import note_reach, note_separation, note_ties
 from labelbayes.imputation.platt import fit_platt
+from labelbayes.imputation.score_scale import name_of_score, score_of, within_unit
 
 #: Bins of scaling-binning at most, and labels in each at least.
 SCALING_BINS = 10
@@ -20,9 +22,6 @@ LABELS_PER_BIN = 5
 
 #: Refits of Platt scaling work on about this many groups of scores where there are more.
 MOST_SCORES = 2_000
-
-#: A note is due when more than this share of the missing rows lies beyond every labeled score.
-_EXTRAPOLATED = 0.05
 
 #: Refits that are in memory at once.
 _BLOCK = 50
@@ -51,14 +50,16 @@ class BinnedRates:
 
 
 def count_in_bins(
-    evaluation: EvaluationSet, n_refits: int, rng: np.random.Generator
+    evaluation: EvaluationSet, weights: LabelWeights, n_refits: int, rng: np.random.Generator
 ) -> BinnedRates:
     """Return Jeffreys rates in bins of equal mass, with Beta refits.
 
     Parameters
     ----------
     evaluation : EvaluationSet
-        With labels of both classes.
+        Scores and decisions.
+    weights : LabelWeights
+        Labels of both classes.
     n_refits : int >= 0
         Refits.
     rng : numpy.random.Generator
@@ -75,33 +76,33 @@ def count_in_bins(
     with the square of that number and the half counts rise with it, and here both are smaller
     than the sampling error of the rates.
     """
-    score, used = _scores(evaluation), evaluation.is_labeled
-    label, weight = evaluation.y_true[used], evaluation.count[used]
+    score, used, label = score_of(evaluation), weights.row, weights.label
     wanted = max(1, round(float(np.cbrt(evaluation.n_labeled))))
-    calibrator = HistogramCalibrator(n_bins=wanted).fit(score[used], label, weight)
+    calibrator = HistogramCalibrator(n_bins=wanted).fit(score[used], label, weights.weight)
     index, n_cells = _cut_at_decision(evaluation, calibrator.assign(score), used)
-    positive = np.bincount(index[used], weight * label, n_cells)
-    negative = np.bincount(index[used], weight * (1 - label), n_cells)
-    values = np.empty((1 + n_refits, n_cells))
-    values[0] = (positive + 0.5) / (positive + negative + 1)
-    values[1:] = rng.beta(positive + 0.5, negative + 0.5, size=(n_refits, n_cells))
+    values = count_rates(index[used], n_cells, weights, n_refits, rng)
     return BinnedRates(
         index,
         values,
-        f"histogram of the {_what(evaluation)}, {n_cells} bins",
-        _notes(evaluation, score, used, wanted, calibrator.n_bins_),
+        f"histogram of the {name_of_score(evaluation)}, {n_cells} bins",
+        (
+            *note_ties(evaluation, wanted, calibrator.n_bins_),
+            *note_reach(evaluation, used, "they take the rate of the nearest bin"),
+        ),
     )
 
 
 def scale_and_bin(
-    evaluation: EvaluationSet, n_refits: int, rng: np.random.Generator
+    evaluation: EvaluationSet, weights: LabelWeights, n_refits: int, rng: np.random.Generator
 ) -> BinnedRates:
     """Return mean Platt outputs in bins of equal mass, with refitted Platt scaling.
 
     Parameters
     ----------
     evaluation : EvaluationSet
-        With labels of both classes.
+        Scores and decisions.
+    weights : LabelWeights
+        Labels of both classes.
     n_refits : int >= 0
         Refits.
     rng : numpy.random.Generator
@@ -112,11 +113,11 @@ def scale_and_bin(
     BinnedRates
         Bins, rates and what was noticed.
     """
-    score, used = _scores(evaluation), evaluation.is_labeled
+    score, used = score_of(evaluation), weights.row
     wanted = int(np.clip(evaluation.n_labeled // LABELS_PER_BIN, 1, SCALING_BINS))
     # Of all rows: a missing row outside [0, 1] also says that scores are no probabilities.
-    inside = bool(((score >= 0) & (score <= 1)).all())
-    grouped = _group_labels(evaluation, score, used)
+    inside = within_unit(score)
+    grouped = group_labels(evaluation, weights)
     calibrator = ScalingBinningCalibrator(
         n_bins=wanted, scale="logit" if inside else "standardized"
     )
@@ -134,38 +135,122 @@ def scale_and_bin(
         calibrator.transform(grouped.score), grouped, cell, n_cells, n_refits, rng
     )
     scaled = "logit of the" if calibrator.scale_ == "logit" else "standardized"
+    what = name_of_score(evaluation)
     return BinnedRates(
         index,
         values,
-        f"scaling-binning: Platt scaling on the {scaled} {_what(evaluation)}, {n_cells} bins",
+        f"scaling-binning: Platt scaling on the {scaled} {what}, {n_cells} bins",
         (
-            *_notes(evaluation, score, used, wanted, calibrator.n_bins_),
-            *_note_separation(_what(evaluation), grouped),
+            *note_ties(evaluation, wanted, calibrator.n_bins_),
+            *note_reach(evaluation, used, "they take the rate of the nearest bin"),
+            *note_separation(evaluation, weights),
+            *note_fit(score[:, None], weights, calibrator.scale_),
         ),
     )
 
 
+def count_rates(
+    cell: IntArray,
+    n_cells: int,
+    weights: LabelWeights,
+    n_refits: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return shares of positives per cell with half a count of each class, and refits of them.
+
+    Parameters
+    ----------
+    cell : ndarray of int, shape (k,)
+        Cell of each labeled row.
+    n_cells : int
+        Cells.
+    weights : LabelWeights
+        The labeled rows.
+    n_refits : int >= 0
+        Refits.
+    rng : numpy.random.Generator
+        Where they come from.
+
+    Returns
+    -------
+    ndarray of float, shape (1 + n_refits, n_cells)
+        Rates of the fit, then of each refit.
+
+    Notes
+    -----
+    Exponential weights and half counts that are gamma(1/2) make a Beta law where labels weigh
+    alike and are independent: one draw per cell then replaces one per row.
+    """
+    positive = np.bincount(cell, weights.weight * weights.label, n_cells)
+    negative = np.bincount(cell, weights.weight * (1 - weights.label), n_cells)
+    values = np.empty((1 + n_refits, n_cells))
+    values[0] = (positive + 0.5) / (positive + negative + 1)
+    if weights.is_plain:
+        values[1:] = rng.beta(positive + 0.5, negative + 0.5, size=(n_refits, n_cells))
+        return values
+    cell_of_row = np.zeros(int(weights.row.max()) + 1, dtype=np.int64)
+    cell_of_row[weights.row] = cell
+    pooled = weights.pool([cell])
+    cell = cell_of_row[pooled.row]
+    for i in range(n_refits):
+        drawn, half = pooled.draw(rng), rng.standard_gamma(0.5, size=(2, n_cells))
+        positive = half[0] + np.bincount(cell, drawn * pooled.label, n_cells)
+        negative = half[1] + np.bincount(cell, drawn * (1 - pooled.label), n_cells)
+        values[1 + i] = positive / (positive + negative)
+    return values
+
+
 @dataclass(frozen=True, eq=False)
-class _GroupedLabels:
-    """Labels counted per distinct score and decision, in ascending order."""
+class GroupedLabels:
+    """Labels counted per distinct score and decision, in ascending order.
+
+    Parameters
+    ----------
+    score : ndarray of float, shape (n_groups,)
+        Score of each group.
+    positive, negative : ndarray of float, shape (n_groups,)
+        Weight of its labels.
+    row : ndarray of int, shape (n_groups,)
+        One row of each group.
+    labels : LabelWeights
+        The labels, pooled where no fit can tell them apart.
+    group : ndarray of int
+        Group of each pooled label.
+    """
 
     score: FloatArray
     positive: FloatArray
     negative: FloatArray
-    row: IntArray  # one row of each group
+    row: IntArray
+    labels: LabelWeights
+    group: IntArray
 
 
-def _group_labels(evaluation: EvaluationSet, score: FloatArray, used: BoolArray) -> _GroupedLabels:
-    """Count labels so that neither the order of rows nor a split of their counts matters."""
-    rows = np.flatnonzero(used)
-    rows = rows[np.lexsort((evaluation.y_pred[rows], score[rows]))]
-    starts, group = _runs(score[rows], evaluation.y_pred[rows])
-    label, weight = evaluation.y_true[rows], evaluation.count[rows]
-    return _GroupedLabels(
-        score[rows[starts]],
-        _total(group, weight * label),
-        _total(group, weight * (1 - label)),
-        rows[starts],
+def group_labels(evaluation: EvaluationSet, weights: LabelWeights) -> GroupedLabels:
+    """Count labels so that neither the order of rows nor a split of their counts matters.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Scores and decisions.
+    weights : LabelWeights
+        Labels.
+
+    Returns
+    -------
+    GroupedLabels
+        Counts.
+    """
+    score, decision = score_of(evaluation), evaluation.y_pred
+    labels = weights.pool([score[weights.row], decision[weights.row]])
+    starts, group = runs([score[labels.row], decision[labels.row]])
+    return GroupedLabels(
+        score[labels.row[starts]],
+        _total(group, labels.weight * labels.label),
+        _total(group, labels.weight * (1 - labels.label)),
+        labels.row[starts],
+        labels,
+        group,
     )
 
 
@@ -173,30 +258,37 @@ def _total(group: IntArray, weight: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(group, weight), dtype=np.float64)
 
 
-def _runs(*columns: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Return where runs of equal entries start, and the run of each entry."""
-    changes = np.ones(len(columns[0]), dtype=bool)
-    changes[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return np.flatnonzero(changes), np.cumsum(changes) - 1
+def _totals(group: IntArray, weight: FloatArray) -> FloatArray:
+    return np.stack([_total(group, row) for row in weight])
 
 
 def _refit_platt(
     z: FloatArray,
-    grouped: _GroupedLabels,
+    grouped: GroupedLabels,
     cell: IntArray,
     n_cells: int,
     n_refits: int,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return mean Platt outputs per cell, shape (n_refits, n_cells), each under new weights."""
-    z, counts, cell = _thin(z, np.stack([grouped.positive, grouped.negative]), cell)
+    counts = np.stack([grouped.positive, grouped.negative])
+    z, pool, cell = _thin(z, counts.sum(axis=0), cell)
+    counts = _totals(pool, counts)
+    labels, pool_of_label = grouped.labels, pool[grouped.group]
     member = np.zeros((len(z), n_cells))
     member[np.arange(len(z)), cell] = 1.0
     values = np.empty((n_refits, n_cells))
     for start in range(0, n_refits, _BLOCK):
         size = min(_BLOCK, n_refits - start)
-        # A sum of k exponential(1) weights is gamma(k): one draw per score and label.
-        weight = rng.standard_gamma(counts, size=(size, *counts.shape))
+        if labels.is_plain:
+            # A sum of k exponential(1) weights is gamma(k): one draw per score and label.
+            weight = rng.standard_gamma(counts, size=(size, *counts.shape))
+        else:
+            drawn = np.stack([labels.draw(rng) for _ in range(size)])
+            weight = np.stack(
+                [_totals(pool_of_label, drawn * side) for side in (labels.label, 1 - labels.label)],
+                axis=1,
+            )
         slope, intercept = fit_platt(z, weight[:, 0], weight[:, 1])
         total = weight.sum(axis=1)
         output = expit(slope[:, None] * z + intercept[:, None])
@@ -205,29 +297,26 @@ def _refit_platt(
 
 
 def _thin(
-    z: FloatArray, counts: FloatArray, cell: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Pool neighboring scores of a cell where there are very many; the fit itself is not pooled."""
+    z: FloatArray, weight: FloatArray, cell: IntArray
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Pool neighboring scores of a cell where there are very many; the fit itself is not pooled.
+
+    Returned are the mean score of each pool, the pool of each score, and the cell of each pool.
+    """
     if len(z) <= MOST_SCORES:
-        return z, counts, cell
+        return z, np.arange(len(z)), cell
     order = np.lexsort((z, cell))
-    z, counts, cell = z[order], counts[:, order], cell[order]
-    weight = counts.sum(axis=0)
+    z, weight, cell = z[order], weight[order], cell[order]
     share = (np.cumsum(weight) - weight / 2) / weight.sum()
-    starts, pool = _runs(cell, np.floor(share * MOST_SCORES))
-    pooled = np.stack([_total(pool, row) for row in counts])
-    return _total(pool, weight * z) / pooled.sum(axis=0), pooled, cell[starts]
-
-
-def _scores(evaluation: EvaluationSet) -> FloatArray:
-    """Return what stands for the score of each row: the decision where there is none."""
-    if evaluation.y_score is None:
-        return evaluation.y_pred.astype(np.float64)
-    return evaluation.y_score
+    starts, sorted_pool = runs([cell, np.floor(share * MOST_SCORES)])
+    pool = np.empty_like(sorted_pool)
+    pool[order] = sorted_pool
+    mean = _total(sorted_pool, weight * z) / _total(sorted_pool, weight)
+    return mean, pool, cell[starts]
 
 
 def _cut_at_decision(
-    evaluation: EvaluationSet, bins: IntArray, used: BoolArray
+    evaluation: EvaluationSet, bins: IntArray, used: IntArray
 ) -> tuple[IntArray, int]:
     """Return the cell of each row, bins cut where the decision changes, and how many there are.
 
@@ -240,45 +329,3 @@ def _cut_at_decision(
     number = np.cumsum(n_labels > 0) - 1
     every = np.arange(len(n_labels))
     return number[np.where(n_labels > 0, every, every ^ 1)][cell], int(number[-1]) + 1
-
-
-def _what(evaluation: EvaluationSet) -> str:
-    return "decision" if evaluation.y_score is None else "score"
-
-
-def _notes(
-    evaluation: EvaluationSet, score: FloatArray, used: BoolArray, wanted: int, found: int
-) -> tuple[str, ...]:
-    """Return what a reader of these bins should know."""
-    notes = []
-    if found < wanted and evaluation.y_score is not None:
-        notes.append(f"{found} bins of the score, not {wanted}: tied scores stay together.")
-    missing = ~used
-    for decision, name in ((1, "positive"), (0, "negative")):
-        rows = evaluation.y_pred == decision
-        if (rows & missing).any() and not (rows & used).any():
-            notes.append(
-                f"No row predicted {name} is labeled: p of such rows is extrapolated from the "
-                "others."
-            )
-    low, high = score[used].min(), score[used].max()
-    beyond = missing & ((score < low) | (score > high))
-    share = evaluation.count[beyond].sum() / max(evaluation.n_unlabeled, 1)
-    if share > _EXTRAPOLATED:
-        notes.append(
-            f"{share:.0%} of the missing rows have scores outside the labeled ones, {low:g} to "
-            f"{high:g}: they take the rate of the nearest bin."
-        )
-    return tuple(notes)
-
-
-def _note_separation(what: str, grouped: _GroupedLabels) -> tuple[str, ...]:
-    positive = grouped.score[grouped.positive > 0]
-    negative = grouped.score[grouped.negative > 0]
-    if positive.min() <= negative.max() and negative.min() <= positive.max():
-        return ()
-    note = (
-        f"The {what} separates the labeled rows perfectly: how fast p rises between the classes is "
-        "the ridge's choice, and intervals tend to be too narrow."
-    )
-    return (note,)

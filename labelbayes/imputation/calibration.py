@@ -7,10 +7,10 @@ import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from labelbayes._checks import BoolArray, FloatArray, IntArray, check_choice, check_whole
+from labelbayes._checks import FloatArray, IntArray, check_choice, check_whole
+from labelbayes.imputation.fit_checks import check_classes, check_labels, first_column
 from labelbayes.imputation.platt import fit_platt
-
-_CLIP = 1e-12
+from labelbayes.imputation.score_scale import SCALES, ScoreScale
 
 
 class HistogramCalibrator(BaseEstimator):
@@ -76,7 +76,7 @@ class HistogramCalibrator(BaseEstimator):
         ValueError
             If there is no label, or a value or a shape is not as above.
         """
-        score, label, weight = _check_fit(X, y, sample_weight)
+        score, label, weight = check_labels(X, y, sample_weight)
         self.edges_ = equal_mass_edges(score, weight, check_whole("n_bins", self.n_bins, least=1))
         self.n_bins_ = len(self.edges_) + 1
         bins = self.assign(score)
@@ -189,23 +189,11 @@ class ScalingBinningCalibrator(BaseEstimator):
             If the labels are of one class, or a value or a shape is not as above.
         """
         n_bins = check_whole("n_bins", self.n_bins, least=1)
-        check_choice("scale", self.scale, ("auto", "logit", "standardized"))
-        score, label, weight = _check_fit(X, y, sample_weight)
-        if not 0 < label.mean() < 1:
-            raise ValueError(
-                f"`y` must hold both classes for Platt scaling; all {len(label)} labels with "
-                f"weight are {int(label[0])}. Label rows of the other class."
-            )
-        inside = bool(((score >= 0) & (score <= 1)).all())
-        self.scale_ = (
-            ("logit" if inside else "standardized") if self.scale == "auto" else self.scale
-        )
-        raw = self._raw_input(score)
-        # In units of the largest first, so that no square of a finite score overflows.
-        self._unit = float(np.abs(raw).max()) or 1.0
-        raw = raw / self._unit
-        self._center = float(np.average(raw, weights=weight))
-        self._spread = float(np.sqrt(np.average((raw - self._center) ** 2, weights=weight))) or 1.0
+        check_choice("scale", self.scale, SCALES)
+        score, label, weight = check_labels(X, y, sample_weight)
+        check_classes(label)
+        self._scale = ScoreScale.fit(score, weight, self.scale)
+        self.scale_ = self._scale.kind
         slope, intercept = fit_platt(
             self.transform(score), (weight * label)[None], (weight * (1 - label))[None]
         )
@@ -217,13 +205,6 @@ class ScalingBinningCalibrator(BaseEstimator):
         total = np.bincount(bins, weight, self.n_bins_)
         self.values_ = np.bincount(bins, weight * output, self.n_bins_) / total
         return self
-
-    def _raw_input(self, X: npt.ArrayLike) -> FloatArray:
-        score = first_column(X)
-        if self.scale_ == "standardized":
-            return score
-        clipped = np.clip(score, _CLIP, 1 - _CLIP)
-        return np.log(clipped) - np.log1p(-clipped)
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
         """Return what Platt's coefficients multiply, with mean 0 and sd 1 on the fitted rows.
@@ -238,7 +219,7 @@ class ScalingBinningCalibrator(BaseEstimator):
         ndarray of float, shape (n,)
             Standardized input.
         """
-        return (self._raw_input(X) / self._unit - self._center) / self._spread
+        return self._scale.transform(first_column(X))
 
     def platt(self, X: npt.ArrayLike) -> FloatArray:
         """Return the Platt outputs, before they are averaged in bins.
@@ -322,66 +303,3 @@ def equal_mass_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> Flo
     middle = low / 2 + high / 2
     # Between two neighboring floats the middle rounds to one of them: take the lower.
     return np.where(middle < high, middle, low)
-
-
-def first_column(X: npt.ArrayLike) -> FloatArray:
-    """Return the score: the first column of X, or X itself where it has one dimension.
-
-    Parameters
-    ----------
-    X : array_like of float, shape (n,) or (n, k)
-        Scores, and perhaps features beside them.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        Scores.
-
-    Raises
-    ------
-    ValueError
-        If X has another shape, or a score is nan or infinite.
-    """
-    array = np.asarray(X, dtype=np.float64)
-    if array.ndim not in (1, 2) or array.shape[-1:] == (0,):
-        raise ValueError(f"`X` must have shape (n, 1) or (n, k), rows first; got {array.shape}.")
-    score = array if array.ndim == 1 else array[:, 0]
-    bad = ~np.isfinite(score)
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"`X` must hold finite scores in its first column; got {score[first]} at row {first} "
-            f"({int(bad.sum())} such values). Drop or fix these rows."
-        )
-    return score
-
-
-def _check_fit(
-    X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return score, label and weight of the rows that weigh anything."""
-    score = first_column(X)
-    label = np.asarray(y, dtype=np.float64)
-    weight = np.ones(len(score)) if sample_weight is None else np.asarray(sample_weight, float)
-    for name, array in (("y", label), ("sample_weight", weight)):
-        if array.shape != score.shape:
-            raise ValueError(
-                f"`{name}` must have one value per row of `X`, shape {score.shape}; "
-                f"got {array.shape}."
-            )
-    _refuse("y", label, (label != 0) & (label != 1), "0 or 1 in every row")
-    _refuse("sample_weight", weight, ~((weight >= 0) & np.isfinite(weight)), "finite weights >= 0")
-    used = weight > 0
-    if not used.any():
-        raise ValueError("`y` must hold at least one label with weight; got none.")
-    return score[used], label[used], weight[used]
-
-
-def _refuse(name: str, array: FloatArray, bad: BoolArray, rule: str) -> None:
-    """Raise at the first bad value."""
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"`{name}` must hold {rule}; got {array[first]} at row {first} "
-            f"({int(bad.sum())} such values). Leave these rows out."
-        )

@@ -11,6 +11,7 @@ from labelbayes._checks import FloatArray, check_type
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import Metric
 from labelbayes.results.count_law import CountLaw
 from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import JointDraws
@@ -104,14 +105,12 @@ def _draw_metrics(
     return {metric.name: metric(*cells) for metric in metrics}
 
 
-def true_values(
-    metrics: Sequence[CountMetric], truth: EvaluationSet, known: Counts
-) -> dict[str, float]:
+def true_values(metrics: Sequence[Metric], truth: EvaluationSet, known: Counts) -> dict[str, float]:
     """Return the metrics on complete labels.
 
     Parameters
     ----------
-    metrics : sequence of CountMetric
+    metrics : sequence of CountMetric or RankingMetric
         The metrics.
     truth : EvaluationSet
         All labels.
@@ -126,7 +125,7 @@ def true_values(
     Raises
     ------
     ValueError
-        If labels are missing, or these cannot be the same rows.
+        If labels are missing, these cannot be the same rows, or a ranking metric lacks the score.
     """
     check_type("truth", truth, EvaluationSet)
     if truth.n_unlabeled:
@@ -144,4 +143,16 @@ def true_values(
             f"`truth` must complete the evaluation's labels; its counts are {counts}, those of "
             f"the evaluation {known}. Pass the same rows with the same decisions."
         )
-    return {m.name: float(m(counts.tp, counts.fp, counts.fn, counts.tn)) for m in metrics}
+    return {metric.name: _true_value(metric, truth) for metric in metrics}
+
+
+def _true_value(metric: Metric, truth: EvaluationSet) -> float:
+    if isinstance(metric, CountMetric):
+        counts = truth.counts
+        return float(metric(counts.tp, counts.fp, counts.fn, counts.tn))
+    if truth.y_score is None:
+        raise ValueError(
+            f"`truth` must have the scores that {metric.name!r} ranks by; it has none. Pass the "
+            "complete set with `y_score`."
+        )
+    return metric(truth.y_true, truth.y_score, truth.count)

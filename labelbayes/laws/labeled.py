@@ -18,16 +18,26 @@ from labelbayes.laws.population import (
     draws_laws,
     population_draws,
 )
+from labelbayes.laws.rate_draws import (
+    beta_rates,
+    completed_metrics,
+    labeled_population,
+    population_metrics,
+    resampled_metrics,
+    resampled_rates,
+)
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import Metric, resolve_metrics, split_metrics
+from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Estimates, JointDraws
+from labelbayes.results.sampled import draws_text
 from labelbayes.results.sentences import TARGETS, Statement, Target, population, predictive
 
 
 def estimate_labeled(
     evaluation: EvaluationSet,
     *,
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     method: str = "bayes",
     target: Target = "sample",
     n_draws: int = 10_000,
@@ -39,8 +49,9 @@ def estimate_labeled(
     ----------
     evaluation : EvaluationSet
         Labels and decisions.
-    metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+    metrics : sequence of str, CountMetric or RankingMetric, optional
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision. Ranking metrics are sampled, from the same completions as the others.
     method : {"bayes", "bootstrap"}, default "bayes"
         "bayes": Jeffreys rates. For these rows the law is exact: known counts, and a
         Dirichlet-multinomial completion of the masked rows given their decision. For the
@@ -86,7 +97,7 @@ def estimate_labeled(
     (0.9444, 0.8333)
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics, has_score=False)
+    asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     check_choice("method", method, ("bayes", "bootstrap"))
     check_choice("target", target, TARGETS)
     size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)
@@ -98,22 +109,31 @@ def estimate_labeled(
         )
     if method == "bootstrap":
         return _bootstrap(evaluation, asked, target, size, generator)
-    pairs = [_jeffreys_pair(known)]
+    counted, ranked = split_metrics(asked)
     if target == "sample":
-        return _wrap(
-            evaluation,
-            {m.name: exact_law(m, known, pairs) for m in asked},
-            joint_draws(asked, known, pairs),
-            "exact law; labeled rows only",
-            "predictive",
-            target,
-        )
-    labeled = Counts(known.tp, known.fp, known.fn, known.tn, 0, 0)
-    nothing = [(beta_binomial(0, 1.0, 1.0), beta_binomial(0, 1.0, 1.0))]
-    joint = population_draws(asked, completed_cells(labeled, nothing))
-    laws = draws_laws(asked, joint, size, generator)
-    name = f"{size:,} draws; labeled rows only"
-    return _wrap(evaluation, laws, joint, name, "credible", target)
+        pairs = [_jeffreys_pair(known)]
+        joint = joint_draws(counted, known, pairs)
+        laws: dict[str, Law] = {m.name: exact_law(m, known, pairs) for m in counted}
+        methods = dict.fromkeys(laws, "exact law")
+        if ranked:
+            negative, positive = _jeffreys(known.fn, known.tn), _jeffreys(known.tp, known.fp)
+            joint = completed_metrics(asked, evaluation, beta_rates(negative, positive))
+            laws |= draws_laws(ranked, joint, size, generator)
+            methods |= {metric.name: draws_text(size) for metric in ranked}
+        return _wrap(evaluation, asked, laws, joint, methods, "predictive", target)
+    if ranked:
+        joint = labeled_population(asked, evaluation)
+    else:
+        labeled = Counts(known.tp, known.fp, known.fn, known.tn, 0, 0)
+        nothing = [(beta_binomial(0, 1.0, 1.0), beta_binomial(0, 1.0, 1.0))]
+        joint = population_draws(counted, completed_cells(labeled, nothing))
+    laws = dict(draws_laws(asked, joint, size, generator))
+    methods = dict.fromkeys(laws, f"{size:,} draws")
+    return _wrap(evaluation, asked, laws, joint, methods, "credible", target)
+
+
+def _jeffreys(n_positive: int, n_negative: int) -> tuple[float, float]:
+    return n_positive + HALF_ROW, n_negative + HALF_ROW
 
 
 def _jeffreys_pair(known: Counts) -> tuple:
@@ -126,15 +146,22 @@ def _jeffreys_pair(known: Counts) -> tuple:
 
 def _bootstrap(
     evaluation: EvaluationSet,
-    metrics: Sequence[CountMetric],
+    metrics: Sequence[Metric],
     target: Target,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Estimates:
-    joint = partial(_draw_resamples, metrics, evaluation.counts, target)
-    laws = draws_laws(metrics, joint, n_draws, rng)
-    name = f"bootstrap, {n_draws:,} draws; labeled rows only"
-    return _wrap(evaluation, laws, joint, name, "confidence", target)
+    counted, ranked = split_metrics(metrics)
+    joint: JointDraws
+    if not ranked:
+        joint = partial(_draw_resamples, counted, evaluation.counts, target)
+    elif target == "population":
+        joint = resampled_metrics(metrics, evaluation)
+    else:
+        joint = completed_metrics(metrics, evaluation, resampled_rates(evaluation.counts))
+    laws = dict(draws_laws(metrics, joint, n_draws, rng))
+    methods = dict.fromkeys(laws, f"bootstrap, {n_draws:,} draws")
+    return _wrap(evaluation, metrics, laws, joint, methods, "confidence", target)
 
 
 def _draw_resamples(
@@ -144,54 +171,54 @@ def _draw_resamples(
     n: int,
     rng: np.random.Generator,
 ) -> dict[str, FloatArray]:
-    cells = np.array([known.tp, known.fp, known.fn, known.tn])
-    resampled = rng.multinomial(cells.sum(), cells / cells.sum(), size=n).T
-    drawn = resampled if target == "population" else _complete(known, resampled, rng)
+    if target == "population":
+        cells = np.array([known.tp, known.fp, known.fn, known.tn])
+        drawn = tuple(rng.multinomial(cells.sum(), cells / cells.sum(), size=n).T)
+    else:
+        drawn = _complete(known, n, rng)
     return {metric.name: metric(*drawn) for metric in metrics}
 
 
-def _complete(known: Counts, resampled: np.ndarray, rng: np.random.Generator) -> Cells:
+def _complete(known: Counts, n: int, rng: np.random.Generator) -> Cells:
     """Known counts, and masked rows at the resampled rate of their decision."""
-    tp, fp, fn, tn = resampled
-    with np.errstate(invalid="ignore"):
-        of_positive, of_negative = tp / (tp + fp), fn / (fn + tn)
     n_positive = known.unlabeled_predicted_positive
     n_negative = known.unlabeled_predicted_negative
-    # A resample without a row of one decision says nothing about it: even odds then.
-    u = rng.binomial(n_positive, np.nan_to_num(of_positive, nan=0.5))
-    v = rng.binomial(n_negative, np.nan_to_num(of_negative, nan=0.5))
+    of_negative, of_positive = resampled_rates(known)(n, rng).T
+    u, v = rng.binomial(n_positive, of_positive), rng.binomial(n_negative, of_negative)
     return known.tp + u, known.fp + n_positive - u, known.fn + v, known.tn + n_negative - v
 
 
 def _wrap(
     evaluation: EvaluationSet,
-    laws: dict,
+    metrics: Sequence[Metric],
+    laws: dict[str, Law],
     joint: JointDraws,
-    method: str,
+    methods: dict[str, str],
     statement: Statement,
     target: Target,
 ) -> Estimates:
-    within = "decision" if target == "sample" else "label and decision"
-    sentence = predictive(evaluation.n, CI_PROB) if target == "sample" else population(0, CI_PROB)
+    is_sample = target == "sample"
+    whole = {name: f"{words}; labeled rows only" for name, words in methods.items()}
     return Estimates(
-        laws,
-        method=method,
+        {metric.name: laws[metric.name] for metric in metrics},
+        method=f"{'; '.join(dict.fromkeys(methods.values()))}; labeled rows only",
         assumption="missing labels are like labeled ones of the same decision"
-        if within == "decision"
+        if is_sample
         else "labeled rows are a random sample of all rows",
         target=target,
         statement=statement,
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
-        notes=(sentence,),
+        notes=(predictive(evaluation.n, CI_PROB) if is_sample else population(0, CI_PROB),),
         joint=joint,
+        methods=whole,
     )
 
 
 def estimate_shared_rate(
     evaluation: EvaluationSet,
     *,
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     target: Target = "sample",
     n_draws: int = 10_000,
     rng: np.random.Generator | int | None = None,
@@ -202,8 +229,9 @@ def estimate_shared_rate(
     ----------
     evaluation : EvaluationSet
         Labels and decisions; no label is needed.
-    metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+    metrics : sequence of str, CountMetric or RankingMetric, optional
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision. Ranking metrics are sampled, from the same completions as the others.
     target : {"sample", "population"}, default "sample"
         The metric of these rows once all labels are known, or that of rows drawn like these.
     n_draws : int >= 1, default 10_000
@@ -230,7 +258,7 @@ def estimate_shared_rate(
     array([0.5, 0.5])
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics, has_score=False)
+    asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     check_choice("target", target, TARGETS)
     size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)
     known = evaluation.counts
@@ -240,17 +268,28 @@ def estimate_shared_rate(
             beta_binomial(known.unlabeled_predicted_negative, 1.0, 1.0),
         )
     ]
+    counted, ranked = split_metrics(asked)
     if target == "sample":
-        joint = joint_draws(asked, known, pairs)
-        laws: dict = {m.name: exact_law(m, known, pairs) for m in asked}
-        name, sentence = "exact law; shared unknown rate", predictive(evaluation.n, CI_PROB)
+        joint = joint_draws(counted, known, pairs)
+        laws: dict[str, Law] = {m.name: exact_law(m, known, pairs) for m in counted}
+        methods = dict.fromkeys(laws, "exact law")
+        if ranked:
+            joint = completed_metrics(asked, evaluation, beta_rates((1.0, 1.0), (1.0, 1.0)))
+            laws |= draws_laws(ranked, joint, size, generator)
+            methods |= {metric.name: draws_text(size) for metric in ranked}
+        sentence = predictive(evaluation.n, CI_PROB)
     else:
-        joint = population_draws(asked, completed_cells(known, pairs))
+        if ranked:
+            uniform = beta_rates((1.0, 1.0), (1.0, 1.0))
+            joint = population_metrics(asked, evaluation, uniform, generator)
+        else:
+            joint = population_draws(counted, completed_cells(known, pairs))
         laws = dict(draws_laws(asked, joint, size, generator))
-        name, sentence = f"{size:,} draws; shared unknown rate", population(0, CI_PROB)
+        methods = dict.fromkeys(laws, f"{size:,} draws")
+        sentence = population(0, CI_PROB)
     return Estimates(
-        laws,
-        method=name,
+        {metric.name: laws[metric.name] for metric in asked},
+        method=f"{'; '.join(dict.fromkeys(methods.values()))}; shared unknown rate",
         assumption="missing labels share one unknown rate per decision, any rate equally likely",
         target=target,
         statement="predictive" if target == "sample" else "credible",
@@ -258,4 +297,5 @@ def estimate_shared_rate(
         n_unlabeled=evaluation.n_unlabeled,
         notes=(sentence,),
         joint=joint,
+        methods={name: f"{words}; shared unknown rate" for name, words in methods.items()},
     )

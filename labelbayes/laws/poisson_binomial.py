@@ -6,17 +6,10 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, next_fast_len
 
 from labelbayes._checks import FloatArray, read_only
-from labelbayes.laws.power_series import (
-    NEAR,
-    SERIES_REACH,
-    TRUNCATION,
-    largest_step,
-    series_error,
-    sum_powers,
-)
+from labelbayes.laws.characteristic import CountFrequencies, bernstein_width
+from labelbayes.laws.power_series import TRUNCATION
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.results.integer_law import IntegerLaw
 
@@ -139,83 +132,12 @@ def _convolution(kept: FloatArray) -> FloatArray:
     return pmf / pmf.sum()
 
 
-def _half_width(variance: float, log_mass: float) -> float:
-    """Return x such that |N - mean| >= x has mass at most 2 exp(-log_mass), by Bernstein."""
-    third = log_mass / 3.0
-    return third + math.sqrt(third**2 + 2.0 * variance * log_mass)
-
-
 def _inverted(state: PowerSums) -> tuple[int, FloatArray]:
     """Return start and pmf from the characteristic function."""
-    variance = state.variance
-    lowest, highest = state.n_certain_positive, state.n - state.n_certain_negative
-    half_width = math.ceil(_half_width(variance, math.log(2.0 / TRUNCATION))) + 1
-    length = next_fast_len(min(2 * half_width + 1, state.n_uncertain + 1), real=True)
-    # Beyond |exp(iw) - 1| = 2 sin(w / 2) = reach the characteristic function is negligible.
-    last_frequency = 2.0 * math.asin(largest_step(variance) / 2.0)
-    n_frequencies = min(length // 2, math.ceil(last_frequency * length / (2.0 * math.pi))) + 1
-    frequency = np.arange(n_frequencies, dtype=np.float64) * (2.0 * math.pi / length)
-
-    # Around the nearest integer to the mean: a phase w mean with mean 1e6 would cost 3 digits.
-    center = round(state.mean)
-    log_modulus, phase = _log_characteristic(state, frequency)
-    phase += frequency * state.mean_from(center)
-    spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
-    # SciPy's inverse transform carries exp(+iwk); the probability of k needs exp(-iwk).
-    spectrum[:n_frequencies] = np.exp(log_modulus - 1j * phase)
-    around_center = irfft(spectrum, length)
-
-    start = max(lowest, min(center - length // 2, highest + 1 - length))
-    stop = min(highest + 1, start + length)
-    pmf = np.roll(around_center, center - start)[: stop - start]
-    np.maximum(pmf, 0.0, out=pmf)
-    return _without_noise(start, pmf, variance, center - start + state.mean_from(center))
-
-
-def _log_characteristic(state: PowerSums, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log modulus and phase of E exp(iw (N - mean)), shape (n_frequencies,) each.
-
-    A row with p <= 1/2 adds ``log(1 + q z) - iwq``, z = exp(iw) - 1; a row with p > 1/2 adds the
-    conjugate. The j-th terms of the series add up to ``(-1)^(j+1) S_j z^j / j``.
-    """
-    sine = np.sin(w / 2.0)
-    real, imaginary = -2.0 * sine**2, np.sin(w)
-    q, sign, weight = state.kept
-    sums = state.sums
-    # Once 1/2 |z| stays within reach, the kept rows join the series too.
-    kept_in_series = 0.5 * largest_step(state.variance) <= SERIES_REACH
-    order = sums.shape[1]
-    if kept_in_series and len(q):
-        sums = sums + sum_powers(state.kept, order)
-    error = series_error(order, 0.5 if kept_in_series else NEAR, state.variance)
-    if error > TRUNCATION:
-        raise RuntimeError(
-            f"{order} power sums leave a truncation error of {error:.1e} at variance "
-            f"{state.variance!r}, above {TRUNCATION}; please report this as a defect."
-        )
-
-    powers = np.cumprod(np.broadcast_to(real + 1j * imaginary, (order, len(w))), axis=0)
-    powers[0] = real + 1j * _sine_minus_angle(w)
-    index = np.arange(1, order + 1)
-    coefficients = sums * (-1.0) ** (index + 1) / index
-    log_modulus, phase = coefficients[0] @ powers.real, coefficients[1] @ powers.imag
-    if not kept_in_series and len(q):
-        # |1 + q z|^2 = 1 - 4 q (1 - q) sin^2(w / 2), zero at q = 1/2, w = pi.
-        with np.errstate(divide="ignore"):
-            log_squares = np.log1p(-4.0 * (q * (1.0 - q)) * sine[:, np.newaxis] ** 2)
-        angles = np.arctan2(imaginary[:, np.newaxis] * q, 1.0 + real[:, np.newaxis] * q)
-        log_modulus = log_modulus + 0.5 * (log_squares @ weight)
-        phase = phase + (angles - w[:, np.newaxis] * q) @ (sign * weight)
-    return log_modulus, phase
-
-
-def _sine_minus_angle(w: FloatArray) -> FloatArray:
-    """Return sin(w) - w for 0 <= w <= pi without cancellation at small w."""
-    square = w**2
-    series = np.ones_like(w)
-    for k in (110.0, 72.0, 42.0, 20.0):
-        series = 1.0 - square / k * series
-    return np.where(w < 0.3, -w * square / 6.0 * series, np.sin(w) - w)
+    frequencies = CountFrequencies(state)
+    pmf = np.maximum(frequencies.invert(frequencies.phi), 0.0)
+    from_start = frequencies.center - frequencies.start + state.mean_from(frequencies.center)
+    return _without_noise(frequencies.start, pmf, state.variance, from_start)
 
 
 def _without_noise(
@@ -226,7 +148,7 @@ def _without_noise(
     `mean` counts from `start`; the array is changed in place.
     """
     # Nearer to the mean than this, probabilities may exceed 1e-15 and are left as they are.
-    inside = _half_width(variance, math.log(1e15))
+    inside = bernstein_width(variance, math.log(1e15))
     n_left = max(0, math.floor(mean - inside))
     first_right = min(len(pmf), math.ceil(mean + inside))
     left = _bennett(mean - np.arange(n_left, dtype=np.float64), variance)

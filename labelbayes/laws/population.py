@@ -12,6 +12,7 @@ from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.count_metrics import draw_counts
 from labelbayes.laws.missing_counts import CountPair, WeightedP
 from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import Metric
 from labelbayes.results.distribution import DrawsLaw
 from labelbayes.results.estimates import JointDraws
 
@@ -27,7 +28,9 @@ MOST_GROUPS = 1_024
 BLOCK_VARIATES = 2_000_000
 
 
-def completed_cells(known: Counts, pairs: Sequence[CountPair]) -> CellSampler:
+def completed_cells(
+    known: Counts, pairs: Sequence[CountPair], pseudo_rows: float = HALF_ROW
+) -> CellSampler:
     """Return the sampler for an estimated p: complete the labels, then one Dirichlet over all rows.
 
     Parameters
@@ -36,24 +39,32 @@ def completed_cells(known: Counts, pairs: Sequence[CountPair]) -> CellSampler:
         Confusion matrix of the labeled rows.
     pairs : sequence of tuple of IntegerLaw
         Laws of U and V, one pair per refit.
+    pseudo_rows : float, default 0.5
+        Pseudo-rows in each cell.
 
     Returns
     -------
     callable
         ``sample(n, rng)`` -> completed counts, and weights of the cells in the population.
     """
-    return partial(_complete_and_weigh, known, pairs)
+    return partial(_complete_and_weigh, known, pairs, pseudo_rows)
 
 
 def _complete_and_weigh(
-    known: Counts, pairs: Sequence[CountPair], n: int, rng: np.random.Generator
+    known: Counts,
+    pairs: Sequence[CountPair],
+    pseudo_rows: float,
+    n: int,
+    rng: np.random.Generator,
 ) -> tuple[Cells, Cells]:
     counts = draw_counts(known, pairs, n, rng)
-    tp, fp, fn, tn = (rng.standard_gamma(cell + HALF_ROW) for cell in counts)
+    tp, fp, fn, tn = (rng.standard_gamma(cell + pseudo_rows) for cell in counts)
     return counts, (tp, fp, fn, tn)
 
 
-def weighted_cells(known: Counts, positive: WeightedP, negative: WeightedP) -> CellSampler:
+def weighted_cells(
+    known: Counts, positive: WeightedP, negative: WeightedP, pseudo_rows: float = HALF_ROW
+) -> CellSampler:
     """Return the sampler for a known p: a gamma weight a row, its label replaced by p.
 
     Completing the labels first would count their noise twice: with p known, drawing rows and
@@ -66,6 +77,8 @@ def weighted_cells(known: Counts, positive: WeightedP, negative: WeightedP) -> C
         Confusion matrix of the labeled rows.
     positive, negative : WeightedP
         Missing rows predicted positive and negative.
+    pseudo_rows : float, default 0.5
+        Pseudo-rows in each cell.
 
     Returns
     -------
@@ -73,18 +86,19 @@ def weighted_cells(known: Counts, positive: WeightedP, negative: WeightedP) -> C
         ``sample(n, rng)`` -> completed counts, and weights of the cells in the population.
     """
     groups = [_group(rows.p[0], rows.count) for rows in (positive, negative)]
-    return partial(_weigh_rows, known, (positive.law(0), negative.law(0)), groups)
+    return partial(_weigh_rows, known, (positive.law(0), negative.law(0)), groups, pseudo_rows)
 
 
 def _weigh_rows(
     known: Counts,
     pair: CountPair,
     groups: Sequence[tuple[FloatArray, IntArray]],
+    pseudo_rows: float,
     n: int,
     rng: np.random.Generator,
 ) -> tuple[Cells, Cells]:
     labeled = [
-        rng.standard_gamma(cell + HALF_ROW, size=n)
+        rng.standard_gamma(cell + pseudo_rows, size=n)
         for cell in (known.tp, known.fp, known.fn, known.tn)
     ]
     (u, not_u), (v, not_v) = (_gamma_sums(p, count, n, rng) for p, count in groups)
@@ -153,13 +167,13 @@ def _draw_metrics(
 
 
 def draws_laws(
-    metrics: Sequence[CountMetric], joint: JointDraws, n_draws: int, rng: np.random.Generator
+    metrics: Sequence[Metric], joint: JointDraws, n_draws: int, rng: np.random.Generator
 ) -> dict[str, DrawsLaw]:
     """Return the empirical law of each metric.
 
     Parameters
     ----------
-    metrics : sequence of CountMetric
+    metrics : sequence of CountMetric or RankingMetric
         The metrics.
     joint : callable
         ``joint(n, rng)`` -> metric -> draws.

@@ -118,10 +118,9 @@ def count_steps(
     weight = rows.count[order].astype(np.float64)
     positive = weight * rows.y_true[order]
     n_steps = int(step[-1]) + 1
-    return (
-        np.bincount(step, weights=positive, minlength=n_steps),
-        np.bincount(step, weights=weight - positive, minlength=n_steps),
-    )
+    at_step: FloatArray = np.bincount(step, weights=positive, minlength=n_steps).astype(np.float64)
+    rest = np.bincount(step, weights=weight - positive, minlength=n_steps).astype(np.float64)
+    return at_step, rest
 
 
 def order_by_score(y_score: FloatArray) -> tuple[IntArray, IntArray]:

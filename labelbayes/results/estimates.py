@@ -40,6 +40,10 @@ class Estimates(Result):
         Rows with and without a label.
     notes : tuple of str, default ()
         Sentences that belong beside the numbers.
+    ess : float, default nan
+        Effective number of labeled rows; nan where rows are not weighted.
+    methods : mapping of str to str, default {}
+        Method of a metric, where it differs from that of the others.
     joint : callable, optional
         ``joint(n, rng)`` -> metric -> draws, joint across metrics, nan where undefined.
     """
@@ -128,6 +132,10 @@ class Bounds(Result):
         Rows with and without a label.
     notes : tuple of str, default ()
         Sentences that belong beside the numbers.
+    ess : float, default nan
+        Effective number of labeled rows; nan where rows are not weighted.
+    methods : mapping of str to str, default {}
+        Method of a metric, where it differs from that of the others.
     undefined_reasons : mapping of str to str, default {}
         For each metric that some completion leaves undefined: when.
     """

@@ -54,7 +54,7 @@ def gauss_rules(start: int, pmf: FloatArray, n: int) -> tuple[Rule, Rule]:
         part = slice(max(low - start, 0), max(high - start, 0))
         mass = pmf[part]
         if mass.sum() > 0.0:
-            panels.append(_panel(np.arange(start, start + len(pmf))[part].astype(float), mass))
+            panels.append(panel_rules(np.arange(start, start + len(pmf))[part].astype(float), mass))
     coarse, fine = (
         tuple(np.concatenate(column) for column in zip(*rules, strict=True))
         for rules in zip(*panels, strict=True)
@@ -62,8 +62,21 @@ def gauss_rules(start: int, pmf: FloatArray, n: int) -> tuple[Rule, Rule]:
     return (coarse[0], coarse[1]), (fine[0], fine[1])
 
 
-def _panel(counts: FloatArray, mass: FloatArray) -> tuple[Rule, ...]:
-    """Both rules of one panel, by one Lanczos recurrence."""
+def panel_rules(counts: FloatArray, mass: FloatArray) -> tuple[Rule, ...]:
+    """Return both rules of one panel, by one Lanczos recurrence.
+
+    Parameters
+    ----------
+    counts : ndarray of float, shape (k,)
+        Consecutive counts.
+    mass : ndarray of float, shape (k,)
+        Their probabilities.
+
+    Returns
+    -------
+    tuple of Rule
+        The coarse and the fine rule; the counts themselves where there are up to 32.
+    """
     if len(counts) <= EXACT_COUNTS:
         return ((counts, mass),) * len(NODES)
     middle, half = (counts[0] + counts[-1]) / 2, (counts[-1] - counts[0]) / 2

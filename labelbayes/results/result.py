@@ -43,6 +43,7 @@ _OWN_COLUMNS = (
     "high",
     "ci_prob",
     "ci_kind",
+    "method",
     "undefined_prob",
     "undefined_reason",
 )
@@ -68,6 +69,10 @@ class Result(Mapping[str, Any]):
         Rows with and without a label.
     notes : tuple of str, default ()
         Sentences that belong beside the numbers.
+    ess : float, default nan
+        Effective number of labeled rows; nan where rows are not weighted.
+    methods : mapping of str to str, default {}
+        Method of a metric, where it differs from that of the others.
     """
 
     contents: Mapping[str, Any]
@@ -78,6 +83,8 @@ class Result(Mapping[str, Any]):
     n_labeled: int
     n_unlabeled: int
     notes: tuple[str, ...] = ()
+    ess: float = field(default=math.nan, kw_only=True)
+    methods: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     #: Rows already computed: views ask for the same quantiles again and again.
     _known_rows: dict[float, dict[str, dict[str, Any]]] = field(
         default_factory=dict, init=False, kw_only=True
@@ -132,15 +139,17 @@ class Result(Mapping[str, Any]):
             self._known_rows[share] = self._rows(share)
         common = {
             "statement": self.statement,
-            "method": self.method,
             "assumption": self.assumption,
             "target": self.target,
             "n_labeled": self.n_labeled,
             "n_unlabeled": self.n_unlabeled,
-            "ess": math.nan,
+            "ess": self.ess,
         }
-        rows = self._known_rows[share].items()
-        return {metric: {k: (row | common)[k] for k in SUMMARY_COLUMNS} for metric, row in rows}
+        found = {}
+        for metric, row in self._known_rows[share].items():
+            whole = row | common | {"method": self.methods.get(metric, self.method)}
+            found[metric] = {column: whole[column] for column in SUMMARY_COLUMNS}
+        return found
 
     def summary(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
         """Return one row a metric.
@@ -211,9 +220,10 @@ class Result(Mapping[str, Any]):
             for metric, row in records.items()
             if row["undefined_prob"] > 0
         ]
+        worth = "" if math.isnan(self.ess) else f" (worth {self.ess:,.0f} of equal weight)"
         facts = (
-            f"Target: {self.target}. {self.n_labeled:,} labeled, {self.n_unlabeled:,} missing. "
-            f"Assumption: {self.assumption}."
+            f"Target: {self.target}. {self.n_labeled:,} labeled{worth}, {self.n_unlabeled:,} "
+            f"missing. Assumption: {self.assumption}."
         )
         return table_html(
             ["metric", "mean", "sd", "low", "high", "interval"],

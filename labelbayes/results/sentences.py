@@ -33,6 +33,10 @@ THRESHOLD = (
     "The threshold is taken as given. Had it been chosen on these same labels, precision, recall "
     "and F1 of future rows would be lower than shown."
 )
+POLICY = (
+    "If the decision changes the outcome (loan refused, patient treated) the missing outcome does "
+    "not exist; no row of this table estimates it."
+)
 MISSING_AT_RANDOM = (
     "Whether labels are missing at random cannot be checked from labeled rows; a random audit of "
     "missing rows can."
@@ -159,6 +163,101 @@ def population_bounds(ci_prob: float) -> str:
     )
 
 
+def optimum_interval(ci_prob: float) -> str:
+    """Return what an interval for the best possible classifier means.
+
+    Parameters
+    ----------
+    ci_prob : float
+        Coverage.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"{ci_prob:.0%} confidence interval for sampling error: items and labels drawn again by "
+        "the same process. It knows nothing of the optimism of a fit."
+    )
+
+
+def optimum_bracket(
+    metric: str, ends: tuple[float, float], limits: tuple[float, float], ci_prob: float
+) -> str:
+    """Return between which two numbers the optimum lies.
+
+    Parameters
+    ----------
+    metric : str
+        Its name.
+    ends : tuple of float
+        Value of the best fit on its own labels, and on others.
+    limits : tuple of float
+        Lower limit of the one and upper limit of the other.
+    ci_prob : float
+        Coverage of these limits.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"{metric}: between {ends[0]:.4f} (in-sample, optimistic) and {ends[1]:.4f} (held-out, "
+        "pessimistic) on average; each interval covers sampling error only. From the lower "
+        f"{ci_prob:.0%} limit of the two to the upper: [{limits[0]:.4f}, {limits[1]:.4f}]."
+    )
+
+
+def not_known(what: str, toward: str) -> str:
+    """Return what happens to differences of which the imputation knows nothing.
+
+    Parameters
+    ----------
+    what : str
+        What p does not use, such as "the group".
+    toward : str
+        What differences are pulled toward.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"The imputation does not use {what}. Differences between groups or models are pulled "
+        f"toward {toward}. Fit p with it."
+    )
+
+
+def multiplicity(k: int, what: str) -> str:
+    """Return how many of several intervals miss, and what holds for all of them at once.
+
+    Parameters
+    ----------
+    k : int
+        How many are compared, at least 2.
+    what : str
+        Of what, as a plural.
+
+    Returns
+    -------
+    str
+        A sentence.
+
+    Examples
+    --------
+    >>> multiplicity(10, "pairs of groups").partition(";")[0]
+    '10 pairs of groups compared: about 0.5 intervals per metric miss by chance'
+    """
+    level = 1 - 0.05 / k
+    return (
+        f"{k} {what} compared: about {0.05 * k:.2g} intervals per metric miss by chance; "
+        f"simultaneous version (Bonferroni): summary(ci_prob={level:.6g})."
+    )
+
+
 def undefined(metric: str, prob: float, reason: str) -> str:
     """Return how often a metric is 0/0.
 
@@ -182,4 +281,96 @@ def undefined(metric: str, prob: float, reason: str) -> str:
     return (
         f"In {share} of completions {metric} is undefined ({reason}); all numbers here are for "
         "the others."
+    )
+
+
+def confidence(ci_prob: float, target: Target, given: str, needs: str) -> str:
+    """Return what a confidence interval of a weighted estimate means.
+
+    Parameters
+    ----------
+    ci_prob : float
+        Coverage.
+    target : {"sample", "population"}
+        What is repeated: the draw of labels, or of rows as well.
+    given : str
+        What labels are missing at random given.
+    needs : str
+        What has to be correct.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    repeated = (
+        "in repeated samples of rows and labels by the same process"
+        if target == "population"
+        else "in repeated draws of which of these rows are labeled"
+    )
+    return (
+        f"{ci_prob:.0%} confidence interval: {repeated}, {ci_prob:.0%} of such intervals contain "
+        f"the value. Assumes labels missing at random given {given} and {needs}."
+    )
+
+
+def no_chance(share: float) -> str:
+    """Return what rows that could not be labeled do to a weighted estimate.
+
+    Parameters
+    ----------
+    share : float
+        Share of the rows whose propensity is 0.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"{share:.1%} of the rows had no chance of a label. Nothing here speaks about them: the "
+        "target is the other rows."
+    )
+
+
+def disagreement(first: str, second: str, metric: str) -> str:
+    """Return what it means that two estimates of one target are too far apart.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the estimates.
+    metric : str
+        What they estimate.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        f"{first} and {second} have the same target and differ by more than their uncertainty "
+        f"({metric}): at least one assumption fails. Look at how labels were chosen before you "
+        "change the model."
+    )
+
+
+def sensitivity(max_odds_ratio: float) -> str:
+    """Return what bounds under a largest odds ratio mean.
+
+    Parameters
+    ----------
+    max_odds_ratio : float
+        Largest factor between the odds of missing and of comparable labeled rows.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return (
+        "If the odds of a positive among missing rows differ from those of comparable labeled "
+        f"rows by a factor between {1 / max_odds_ratio:.3g} and {max_odds_ratio:.3g}, the metric "
+        f"lies between these two. The data cannot tell {max_odds_ratio:.3g}: it is a statement of "
+        "belief."
     )

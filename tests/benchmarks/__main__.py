@@ -8,7 +8,11 @@ import pandas as pd
 SUBJECTS = {
     "bayes": "bayes_rows",
     "engine": "engine_rows",
+    "imputation": "imputation_rows",
     "metrics": "metric_rows",
+    "ranking": "ranking_rows",
+    "row_draws": "draw_rows",
+    "weighting": "weighting_rows",
 }
 
 

@@ -303,7 +303,7 @@ def test_reprs_name_the_method_and_the_assumption(how):
 @pytest.mark.parametrize(
     ("how", "options", "sentence"),
     [
-        ("platt", {}, "`how` must be one of 'auto', 'maxent', .* or an array .* got 'platt'"),
+        ("plat", {}, "`how` must be one of 'auto', 'maxent', .* an array .* got 'plat'"),
         (None, {}, "`how` must be one of"),
         (0.5, {}, "`how` must be one of"),
         ("auto", {"n_refits": -1}, "`n_refits` must be at least 0; got -1"),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.imputation.impute import Imputation, impute
+from labelbayes.imputation.belief import Imputation
+from labelbayes.imputation.impute import impute
 from labelbayes.laws.missing_counts import count_pairs, weigh_missing
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.confusion import COUNT_METRICS, fbeta

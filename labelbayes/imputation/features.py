@@ -1,0 +1,247 @@
+"""Columns that p uses beside the score: read, encoded, and asked what they determine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from labelbayes._checks import BoolArray, FloatArray, IntArray, read_only
+from labelbayes.data.columns import Column, as_column, as_groups, as_reals
+from labelbayes.data.evaluation_set import EvaluationSet
+
+#: Different texts that one column may hold: each becomes a column of its own.
+MOST_LEVELS = 200
+
+Frame = pd.DataFrame
+#: What a user may pass: a DataFrame, or an array of shape (n_rows,) or (n_rows, k).
+FeaturesLike = pd.DataFrame | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Columns beside the score.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_rows, k)
+        The columns as given.
+    encoded : ndarray of float, shape (n_rows, n_encoded)
+        The same as numbers: a text column as one column of 0 and 1 per text, in sorted order;
+        times in days.
+    """
+
+    frame: pd.DataFrame
+    encoded: FloatArray
+
+    @property
+    def is_indicator(self) -> BoolArray:
+        """Which encoded columns hold 0 and 1 only, shape (n_encoded,)."""
+        return np.asarray(((self.encoded == 0) | (self.encoded == 1)).all(axis=0))
+
+
+def read_features(features: FeaturesLike, n_rows: int) -> Features:
+    """Return columns as they were given and as numbers.
+
+    Parameters
+    ----------
+    features : DataFrame or array_like, shape (n_rows,) or (n_rows, k)
+        Numbers, bools, times or text, nothing missing.
+    n_rows : int
+        Rows expected.
+
+    Returns
+    -------
+    Features
+        A copy.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, a value is missing or infinite, two columns have one name, or a
+        column has more than 200 different texts.
+
+    Examples
+    --------
+    >>> read_features(pd.DataFrame({"age": [30, 40], "site": ["b", "a"]}), 2).encoded
+    array([[30.,  0.,  1.],
+           [40.,  1.,  0.]])
+    """
+    frame = _as_frame(features)
+    if len(frame) != n_rows or frame.shape[1] == 0:
+        raise ValueError(
+            f"`features` must have one row per row of the evaluation and at least one column, "
+            f"shape ({n_rows}, k); got {frame.shape}."
+        )
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"`features` must have one column per name; got {twice[0]!r} twice. Rename one."
+        )
+    encoded = [_encode(f"features[{name!r}]", column) for name, column in _columns(frame)]
+    return Features(frame, read_only(np.column_stack(encoded)))
+
+
+def _as_frame(features: FeaturesLike) -> pd.DataFrame:
+    if isinstance(features, pd.DataFrame):
+        return features.reset_index(drop=True).copy()
+    if isinstance(features, pd.Series):
+        name = "feature" if features.name is None else features.name
+        return features.reset_index(drop=True).to_frame(name)
+    array = np.asarray(features)
+    if array.ndim == 1:
+        return pd.DataFrame({"feature": array})
+    if array.ndim != 2:
+        raise ValueError(
+            f"`features` must be a DataFrame or an array of shape (n_rows, k); got shape "
+            f"{array.shape}."
+        )
+    frame = pd.DataFrame(array, columns=[f"feature_{j}" for j in range(array.shape[1])])
+    return frame.infer_objects()
+
+
+def _columns(frame: pd.DataFrame) -> list[tuple[str, Column]]:
+    """Return name and values of each column, refusing what is missing or infinite."""
+    found = []
+    for name in frame.columns:
+        column = as_column(f"features[{name!r}]", frame[name])
+        bad = column.is_missing
+        if column.values.dtype.kind == "f":
+            bad = bad | ~np.isfinite(column.values)
+        if bad.any():
+            raise ValueError(
+                f"`features` must hold no missing or infinite values; column {name!r} has one at "
+                f"row {int(np.argmax(bad))} ({int(bad.sum())} in all). Fill them, or give them a "
+                "text of their own such as '(missing)'."
+            )
+        found.append((str(name), column))
+    return found
+
+
+def as_numbers(name: str, column: Column) -> FloatArray | None:
+    """Return a column as floats, times in days; None where it holds text.
+
+    Parameters
+    ----------
+    name : str
+        Argument name.
+    column : Column
+        Values.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,), or None
+        Numbers, nan where missing.
+    """
+    kind = column.values.dtype.kind
+    if kind in "mM":
+        exact = column.values.astype(f"{kind}8[ns]").astype(np.int64)
+        return np.where(column.is_missing, np.nan, exact / 86_400e9)
+    try:
+        return np.asarray(as_reals(name, column), dtype=np.float64)
+    except TypeError:
+        return None
+
+
+def _encode(name: str, column: Column) -> FloatArray:
+    """Return one or several columns of numbers, shape (n_rows, width)."""
+    numbers = as_numbers(name, column)
+    if numbers is not None:
+        return numbers[:, None]
+    code, levels = pd.factorize(as_groups(column))
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"`{name}` must hold at most {MOST_LEVELS} different texts, each of which gets an "
+            f"effect of its own; got {len(levels):,}. Group them, or pass numbers."
+        )
+    return np.asarray(code[:, None] == np.argsort(levels.astype(str)), dtype=np.float64)
+
+
+def add_decision(features: Features | None, evaluation: EvaluationSet) -> Features | None:
+    """Return the features, and the decision among them where the score does not settle it.
+
+    Parameters
+    ----------
+    features : Features or None
+        Columns beside the score.
+    evaluation : EvaluationSet
+        Scores and decisions.
+
+    Returns
+    -------
+    Features or None
+        With a column "decision" where rows of one score have different decisions, or decisions
+        change along the score more than once.
+    """
+    if evaluation.y_score is None:
+        return features
+    positive = evaluation.y_pred == 1
+    above, below = evaluation.y_score[positive], evaluation.y_score[~positive]
+    if not (len(above) and len(below)):
+        return features
+    if above.min() > below.max() or above.max() < below.min():
+        return features
+    decision = evaluation.y_pred.astype(np.float64)
+    if features is None:
+        return Features(pd.DataFrame({"decision": evaluation.y_pred}), decision[:, None])
+    if (features.encoded == decision[:, None]).all(axis=0).any():
+        return features
+    name = "decision" if "decision" not in features.frame else "decision of the evaluation"
+    return Features(
+        features.frame.assign(**{name: evaluation.y_pred}),
+        np.column_stack([features.encoded, decision]),
+    )
+
+
+def determines(numeric: Sequence[FloatArray], indicators: FloatArray, column: Column) -> bool:
+    """Return whether known columns fix a further one in a form that additive log odds can use.
+
+    Parameters
+    ----------
+    numeric : sequence of ndarray of float, shape (n_rows,)
+        Known columns of numbers.
+    indicators : ndarray of 0 and 1, shape (n_rows, k)
+        Known columns of 0 and 1.
+    column : Column
+        The column that is asked about; missing values count as one more text.
+
+    Returns
+    -------
+    bool
+        True where the column is constant; where it is a monotone function of a numeric one, or
+        text that changes along it only from one text to the next and never back; or where its
+        texts are sums of indicators. An arbitrary function of a numeric column with distinct
+        values would be any column whatever, and is none that p knows.
+    """
+    numbers = None if column.is_missing.any() else as_numbers("values", column)
+    code, levels = pd.factorize(as_groups(column) if numbers is None else numbers)
+    is_short = len(levels) <= MOST_LEVELS
+    if len(levels) == 1 or (is_short and _adds_up(indicators, code, len(levels))):
+        return True
+    for known in numeric:
+        order = np.lexsort((code, known))
+        sorted_code, tied = code[order], np.diff(known[order]) == 0
+        changes = np.diff(sorted_code) != 0
+        if (changes & tied).any():
+            continue
+        if numbers is None:
+            if changes.sum() == len(levels) - 1:
+                return True
+        elif (steps := np.diff(numbers[order])).min() >= 0 or steps.max() <= 0:
+            return True
+    return False
+
+
+def _adds_up(indicators: FloatArray, code: IntArray, n_levels: int) -> bool:
+    """Return whether every level is a linear combination of 1 and the indicators."""
+    kinds = pd.DataFrame(np.column_stack([indicators, code])).drop_duplicates().to_numpy()
+    design = np.column_stack([np.ones(len(kinds)), kinds[:, :-1]])
+    if len(np.unique(design, axis=0)) < len(kinds):
+        return False  # equal indicators, different levels
+    wanted = (kinds[:, -1:] == np.arange(n_levels)).astype(np.float64)
+    fitted = design @ np.linalg.lstsq(design, wanted, rcond=None)[0]
+    # Entries are 0 and 1: what is no combination is off by a rational far above round-off.
+    return bool(np.abs(fitted - wanted).max() < 1e-8)

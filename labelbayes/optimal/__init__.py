@@ -1,0 +1,1 @@
+"""The best that any classifier could do, from soft labels."""

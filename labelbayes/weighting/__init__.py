@@ -1,0 +1,1 @@
+"""Labels seen with unequal probability: weights, outcome models, and both."""
