@@ -15,8 +15,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.laws.missing_counts import check_made_from
 from labelbayes.laws.rungs import RungInputs
-from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import Metric, resolve_metrics
 from labelbayes.results.estimates import Bounds, Estimates
 from labelbayes.results.ladder import Ladder
 from labelbayes.results.result import Result
@@ -110,7 +109,7 @@ RUNGS: list[Rung] = [
 def ladder(
     evaluation: EvaluationSet,
     *,
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
     beta: object = None,
@@ -128,7 +127,7 @@ def ladder(
     ----------
     evaluation : EvaluationSet
         The data.
-    metrics : sequence of str or CountMetric, optional
+    metrics : sequence of str, CountMetric or RankingMetric, optional
         None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
         average_precision.
     target : {"sample", "population"}, default "sample"
@@ -184,7 +183,7 @@ def ladder(
     if imputation is not None:
         check_type("imputation", imputation, Imputation)
         check_made_from(evaluation, imputation)
-    asked = resolve_metrics(metrics, has_score=False)
+    asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     check_choice("target", target, TARGETS)
     names = [metric.name for metric in asked]
     complete = None if truth is None else true_values(asked, truth, evaluation.counts)

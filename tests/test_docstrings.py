@@ -24,6 +24,7 @@ NOTEBOOK = re.compile(r"\b\d\d_[a-z][a-z0-9_]*\b")
 #: What belongs to the data, or is the one thing a call is about, may have a positional default.
 POSITIONAL_DEFAULTS = {
     ("EvaluationSet", "y_score"),
+    ("estimate_optimal", "y_true"),
     ("impute", "how"),
 }
 MEMBER_KINDS = (

@@ -43,7 +43,7 @@ from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.laws.population import Cells
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.results.sentences import Statement
 
 BayesTarget = Literal["sample", "population", "rate"]
@@ -146,7 +146,7 @@ class LabelModel:
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     metrics: tuple[CountMetric, ...] = field(
-        default_factory=lambda: resolve_metrics(None, has_score=False)
+        default_factory=lambda: resolve_count_metrics(None)
     )
     statement: Statement = "credible"
 

@@ -218,7 +218,8 @@ def build_positive_unlabeled(
     says that they are a random sample.
 
     **Not identified**: beta without an audit. The data only confine it to values at which F stays
-    in [0, 1]; its posterior is then mostly the prior, and `Posterior.contraction` says so.
+    in [0, 1]; its posterior is then mostly the prior, and `Posterior.contraction` says so. Near
+    that edge a draw or two diverge at the usual step: sample with ``target_accept=0.99``.
 
     The hidden positives are drawn after sampling: without an audit
     :math:`A \sim \mathrm{Binomial}(u, \beta T / (\beta T + (1 - \beta) F))` above the cutoff and

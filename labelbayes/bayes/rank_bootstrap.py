@@ -149,7 +149,8 @@ def rank_bootstrap(
     rows. Known negatives keep weight 1: nobody says that they are a random sample.
 
     Weights are Dirichlet(1, ..., 1). A drawn false positive rate below 0 or above 1 is moved to
-    the end of its range and the curve is made monotone; a note says how often. The areas are not
+    the end of its range, and the rates are sorted so that the curve is monotone; a note says how
+    often. The areas are not
     touched. A model with one Dirichlet weight a bin was tried and left out: J pseudo-positives
     spread evenly pull the area toward 1/2.
 
@@ -254,7 +255,8 @@ def _draw(
         called = recall * blocks.n_known_positive + blocks.known_negative + unlabeled
         precision = np.minimum(found / np.where(called > 0, called, 1.0), 1.0)
         columns["average_precision"][part] = (np.diff(recall) * precision[:, 1:]).sum(axis=1)
-        fpr = np.maximum.accumulate(np.clip(fpr, 0.0, 1.0), axis=1)
+        # Rearranged, not pushed up: a running maximum would pull the curve to the right.
+        fpr = np.sort(np.clip(fpr, 0.0, 1.0), axis=1)
         for i in range(len(share)):
             place = start + i
             columns["tpr"][place] = np.interp(GRID, fpr[i], recall[i])

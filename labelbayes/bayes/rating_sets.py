@@ -161,8 +161,11 @@ def build_rating_sets(
         pm.Deterministic("rho", theta[BOTH])
         pm.Deterministic("omega", theta[:2] + theta[BOTH], dims="option")
         powers, constant = _design(table)
-        logs = pm.math.log(pm.math.stack([1 - rater_error, rater_error, accuracy, 1 - accuracy]))
-        log_each = (pm.math.dot(powers, logs) + constant).reshape((-1, 3)) + pm.math.log(theta)
+        # A step of the sampler may reach an end to the last bit, and 0 times -inf is nothing.
+        parts = pm.math.stack([1 - rater_error, rater_error, accuracy, 1 - accuracy])
+        logs = pm.math.log(pm.math.maximum(parts, TINY))
+        log_theta = pm.math.log(pm.math.maximum(theta, TINY))
+        log_each = (pm.math.dot(powers, logs) + constant).reshape((-1, 3)) + log_theta
         log_rows = pm.math.logsumexp(log_each, axis=1, keepdims=False)
         pm.Potential("ratings", pm.math.dot(log_rows, table.count))
     unknown = ratings.n_items - n_known

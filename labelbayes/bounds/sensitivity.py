@@ -25,7 +25,7 @@ from labelbayes.laws.count_metrics import exact_law
 from labelbayes.laws.missing_counts import CountPair, count_pairs
 from labelbayes.laws.population import completed_cells, draws_laws, population_draws
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import Metric, resolve_metrics
+from labelbayes.metrics.registry import Metric, resolve_count_metrics
 from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Bounds
 from labelbayes.results.interval import Interval
@@ -33,6 +33,11 @@ from labelbayes.results.sentences import TARGETS, Target, sensitivity
 
 #: Draws for rows drawn like these, and the seed that makes both ends use the same ones.
 N_DRAWS, SEED = 10_000, 0
+#: Why metrics that rank have no bounds here.
+NO_ORDER = (
+    "It does not rise or fall with a label: use `bound_marginal_sensitivity`, or laws under "
+    "`imputation.tilt(odds_ratio)`."
+)
 #: Tipping points are looked for up to this odds ratio, on this many steps to either side.
 MOST_ODDS, N_STEPS = 1e4, 60
 #: Points of the grid for the posterior of the tilt, and its reach in prior standard deviations.
@@ -119,7 +124,7 @@ def bound_tilt(
             f"`max_odds_ratio` must be at least 1; got {max_odds_ratio!r}. 2 allows odds from half "
             "to twice those believed."
         )
-    asked = _count_metrics(metrics)
+    asked = resolve_count_metrics(metrics, remedy=NO_ORDER)
     check_choice("target", target, TARGETS)
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
     raised, lowered = imputation.tilt(factor), imputation.tilt(1 / factor)
@@ -151,20 +156,6 @@ def bound_tilt(
         notes=(sensitivity(factor), *imputation.notes),
         undefined_reasons=reasons,
     )
-
-
-def _count_metrics(metrics: Sequence[str | Metric] | None) -> list[CountMetric]:
-    counts: list[CountMetric] = []
-    # A name that ranks is resolved too, to be refused for what it is.
-    for metric in resolve_metrics(metrics, has_score=metrics is not None):
-        if not isinstance(metric, CountMetric):
-            raise ValueError(
-                f"`metrics` must be count metrics; got {metric.name!r}, which does not rise or "
-                "fall with a label. Use `bound_marginal_sensitivity`, or laws under "
-                "`imputation.tilt(odds_ratio)`."
-            )
-        counts.append(metric)
-    return counts
 
 
 def _mix(
@@ -248,7 +239,7 @@ def tipping_odds_ratio(
     """
     check_type("evaluation", evaluation, EvaluationSet)
     check_type("imputation", imputation, Imputation)
-    (asked,) = _count_metrics([metric])
+    (asked,) = resolve_count_metrics([metric], remedy=NO_ORDER)
     limit, least = check_real("claim", claim), check_open_unit("prob", prob)
 
     def excess(log_odds: float) -> float:

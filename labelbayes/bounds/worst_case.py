@@ -9,10 +9,12 @@ import numpy as np
 
 from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_open_unit, check_type
 from labelbayes.bounds.imbens_manski import cover_bounds
+from labelbayes.bounds.ranking import OUTER, bound_ranking, cover_ranking
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
+from labelbayes.laws.ranked_rows import RankedRows
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import Metric, resolve_metrics, split_metrics
 from labelbayes.results.estimates import Bounds
 from labelbayes.results.interval import Interval
 from labelbayes.results.sentences import TARGETS, Target, attained_bounds, population_bounds
@@ -21,7 +23,7 @@ from labelbayes.results.sentences import TARGETS, Target, attained_bounds, popul
 def bound_worst_case(
     evaluation: EvaluationSet,
     *,
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     target: Target = "sample",
     ci_prob: float = CI_PROB,
 ) -> Bounds:
@@ -31,8 +33,9 @@ def bound_worst_case(
     ----------
     evaluation : EvaluationSet
         Labels and decisions; no label is needed.
-    metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+    metrics : sequence of str, CountMetric or RankingMetric, optional
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision.
     target : {"sample", "population"}, default "sample"
         Bare bounds for these rows, or an Imbens-Manski interval for rows drawn like these.
     ci_prob : float, default 0.95
@@ -57,7 +60,10 @@ def bound_worst_case(
     -----
     **Assumes** nothing about the missing labels. Every count metric is largest when all missing
     rows that are predicted positive are positive and all others negative, and smallest the other
-    way round, so the bounds are attained.
+    way round, so the bounds are attained. ROC-AUC is extreme where the highest (or lowest) ranked
+    missing rows are positive, for some number of them: attained too. The bounds of average
+    precision are attained without ties; with tied scores they hold for every completion, and none
+    need reach them, which a note then says.
 
     For the population the two ends are estimated; their standard errors come from the delta
     method on the six kinds of rows, each with half a row added so that an end at 0 or 1 is not
@@ -77,27 +83,38 @@ def bound_worst_case(
     [0.500, 1.000] (bounds)
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    asked = resolve_metrics(metrics, has_score=False)
+    asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     check_choice("target", target, TARGETS)
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
-    known = evaluation.counts
+    known, is_sample = evaluation.counts, target == "sample"
+    counted, ranked = split_metrics(asked)
     intervals, reasons = {}, {}
-    for metric in asked:
-        intervals[metric.name], some_undefined = _attained(metric, known)
+    notes = [attained_bounds() if is_sample else population_bounds(share)]
+    for metric in counted:
+        bare, some_undefined = _attained(metric, known)
+        intervals[metric.name] = bare if is_sample else _cover(metric, known, bare, share)
         if some_undefined:
             reasons[metric.name] = metric.undefined_when
-        if target == "population":
-            intervals[metric.name] = _cover(metric, known, intervals[metric.name], share)
-    is_sample = target == "sample"
+    rows = RankedRows.from_evaluation(evaluation) if ranked else None
+    for ranking in ranked:
+        assert rows is not None  # made for these
+        found = bound_ranking(ranking, rows)
+        intervals[ranking.name] = (
+            found.interval if is_sample else cover_ranking(ranking, rows, found, share)
+        )
+        if found.some_undefined:
+            reasons[ranking.name] = ranking.undefined_when
+        if not found.is_attained:
+            notes.append(OUTER)
     return Bounds(
-        intervals,
+        {metric.name: intervals[metric.name] for metric in asked},
         method="worst case" if is_sample else "worst case, Imbens-Manski interval",
         assumption="nothing about the missing labels",
         target=target,
         statement="bounds" if is_sample else "confidence",
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
-        notes=(attained_bounds() if is_sample else population_bounds(share),),
+        notes=tuple(notes),
         undefined_reasons=reasons,
     )
 

@@ -17,7 +17,7 @@ from labelbayes.laws.beta_binomial import beta_binomial
 from labelbayes.laws.count_metrics import exact_law, joint_draws
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.results.estimates import Estimates
 from labelbayes.results.integer_law import IntegerLaw
 from labelbayes.results.sentences import predictive
@@ -249,7 +249,7 @@ def estimate_bins(
     >>> round(estimate_bins(evaluation, n_bins=1)["precision"].mean, 3)
     0.875
     """
-    asked = resolve_metrics(metrics, has_score=False)
+    asked = resolve_count_metrics(metrics)
     a, b = check_beta_pair("prior", prior)
     bins = bin_scores(evaluation, n_bins)
     known, pairs = evaluation.counts, [bins_pair(bins, a, b)]

@@ -17,7 +17,7 @@ from labelbayes.laws.gaussian import fieller_law, normal_law
 from labelbayes.laws.kolmogorov import distance_to_normal
 from labelbayes.laws.missing_counts import CountPair, WeightedP, weigh_missing
 from labelbayes.metrics.confusion import RatioMetric
-from labelbayes.metrics.registry import Metric, resolve_metrics
+from labelbayes.metrics.registry import Metric, resolve_count_metrics
 from labelbayes.results.count_law import CountLaw
 
 #: Constant of the Berry-Esseen theorem for summands of different laws (Shevtsova 2010).
@@ -260,8 +260,7 @@ def _inputs(
 
 def _ratios(metrics: Sequence[str | Metric] | None) -> list[RatioMetric]:
     ratios: list[RatioMetric] = []
-    # A name that ranks is resolved too, to be refused for what it is.
-    for metric in resolve_metrics(metrics, has_score=metrics is not None):
+    for metric in resolve_count_metrics(metrics, remedy=f"Ratios are {_RATIOS}."):
         if not isinstance(metric, RatioMetric):
             raise ValueError(
                 f"`metrics` must be ratios of sums of labels; got {metric.name!r}. Ratios are "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -191,9 +191,9 @@ def _complete(known: Counts, n: int, rng: np.random.Generator) -> Cells:
 def _wrap(
     evaluation: EvaluationSet,
     metrics: Sequence[Metric],
-    laws: dict[str, Law],
+    laws: Mapping[str, Law],
     joint: JointDraws,
-    methods: dict[str, str],
+    methods: Mapping[str, str],
     statement: Statement,
     target: Target,
 ) -> Estimates:

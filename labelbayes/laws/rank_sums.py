@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +12,13 @@ import numpy as np
 from labelbayes._checks import FloatArray
 from labelbayes.laws.characteristic import ComplexArray
 from labelbayes.laws.missing_cells import Fits, MissingCells
-from labelbayes.laws.power_series import BLOCK, KEPT_VARIANCE, MAX_ORDER, NEAR, Buffers
+from labelbayes.laws.power_series import BLOCK, KEPT_VARIANCE, MAX_ORDER, NEAR, largest_step
 from labelbayes.laws.power_series import required_order as count_order
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.laws.ranked_rows import RankedRows
 
-#: Power sums beyond those of the count's law: the series of the rank sums end one or two powers of
-#: exp(iw) - 1 earlier, and a power more is worth at least a factor 6 where the variance is large.
-MORE_ORDERS = 4
+#: From this many multiplications on OpenBLAS starts threads, which cost 5x inside worker threads.
+LARGEST_PRODUCT = 1 << 18
 
 #: Numbers in one block of (frequency, row) pairs.
 PAIRS_AT_ONCE = 1 << 17
@@ -120,7 +120,7 @@ class RankSums:
         np.multiply(count, b, out=sums[0])
         np.multiply(sums[0], b, out=sums[1])
         np.multiply(sums[1], b, out=sums[2])
-        if cells.n_bins != len(b) or (cells.bin != np.arange(len(b))).any():
+        if cells.n_bins != len(b) or (cells.bin[1:] <= cells.bin[:-1]).any():
             binned = np.zeros((4, cells.n_bins))
             for total, weight in zip(binned, (count, *sums), strict=True):
                 total += np.bincount(cells.bin, weights=weight, minlength=cells.n_bins)
@@ -173,7 +173,7 @@ def rank_transforms(
     one by one instead.
     """
     threshold = NEAR if variance <= KEPT_VARIANCE else 1.0
-    order = min(count_order(variance) + MORE_ORDERS, MAX_ORDER)
+    order = _required_order(variance)
     q = np.minimum(p, 1.0 - p)
     is_high = p > 0.5
     total = np.zeros((len(weights), len(step)), dtype=np.complex128)
@@ -190,6 +190,17 @@ def rank_transforms(
             part = _one_by_one(q[some], weights[:, some], z)
             total += _in_mirror(mirror)[: len(weights), np.newaxis] * part
     return list(total)
+
+
+def _required_order(variance: float) -> int:
+    """Return how many powers the sums need: a few more than the law of the count.
+
+    The remainder of the second sum is (order + 1)^2 / |z| times that of the count's series, at
+    the last frequency; each power more takes a factor |z| / 2 off.
+    """
+    order, z = count_order(variance), largest_step(variance)
+    more = math.log((order + 1) ** 2 / z) / math.log(2.0 / z) if z < 1.0 else math.inf
+    return int(min(order + math.ceil(min(more, MAX_ORDER)), MAX_ORDER))
 
 
 def _in_mirror(sign: float) -> FloatArray:
@@ -236,26 +247,32 @@ def _weighted_power_sums(
 
     The first half is over p <= 1/2, the second over p > 1/2; j = 0, ..., order - 1.
     """
-    buffers = Buffers(min(BLOCK, len(p)))
-    both = np.zeros((len(weights), 2, order))
+    n_weights, half = len(weights), (order + 1) // 2
+    size = min(BLOCK, len(p))
+    all_powers, all_columns = np.empty((half, size)), np.empty((4 * n_weights, size))
+    spare, found = np.empty(size), np.zeros((half, 4 * n_weights))
+    at_once = max(1, (LARGEST_PRODUCT - 1) // (4 * n_weights * BLOCK))
     for first in range(0, len(p), BLOCK):
         block = p[first : first + BLOCK]
-        n_rows = len(block)
-        other, sign = buffers.p[:n_rows], buffers.spare[:n_rows]
-        q = buffers.powers[0, :n_rows]
-        plain, signed = buffers.columns[:2, :n_rows]
+        powers, columns = all_powers[:, : len(block)], all_columns[:, : len(block)]
+        q, other = powers[0], spare[: len(block)]
         np.subtract(1.0, block, out=other)
         np.minimum(block, other, out=q)
-        np.subtract(0.5, block, out=sign)
-        np.copysign(1.0, sign, out=sign)
-        if threshold < 1.0:
-            # A row with q = 0 adds nothing to any sum.
-            q[q > threshold] = 0.0
-        smallest = float(q.min())
-        # v q^j = (1 - q) q^(j + 1)
+        # A row with q = 0 adds nothing. Powers of tiny q would be subnormal, and slow.
+        if threshold < 1.0 or q.min() < 1e-20:
+            q[(q > threshold) | (q < 1e-20)] = 0.0
+        for k in range(1, half):
+            np.multiply(powers[k - 1], q, out=powers[k])
+        # v q^j = (1 - q) q^(j + 1), and q^(half + j) = q^half q^j.
         np.subtract(1.0, q, out=other)
-        for k, weight in enumerate(weights):
-            np.multiply(weight[first : first + BLOCK], other, out=plain)
-            np.multiply(plain, sign, out=signed)
-            both[k] += buffers.sums(n_rows, order, smallest)
-    return np.array([both[:, 0] + both[:, 1], both[:, 0] - both[:, 1]]) / 2.0
+        plain, signed = columns[:n_weights], columns[n_weights : 2 * n_weights]
+        np.multiply(weights[:, first : first + BLOCK], other, out=plain)
+        np.subtract(0.5, block, out=other)
+        np.copysign(1.0, other, out=other)
+        np.multiply(plain, other, out=signed)
+        np.multiply(columns[: 2 * n_weights], powers[-1], out=columns[2 * n_weights :])
+        for k in range(0, half, at_once):
+            found[k : k + at_once] += powers[k : k + at_once] @ columns.T
+    low, high = found[:, : 2 * n_weights], found[:, 2 * n_weights :]
+    total = np.concatenate([low, high])[:order].T.reshape(2, n_weights, order)
+    return np.array([total[0] + total[1], total[0] - total[1]]) / 2.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -82,5 +82,5 @@ def ranking_laws(
     return laws, methods
 
 
-def _pick(draws: partial[dict[str, FloatArray]], name: str) -> FloatArray:
+def _pick(draws: Callable[[], dict[str, FloatArray]], name: str) -> FloatArray:
     return draws()[name]

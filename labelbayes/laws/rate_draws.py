@@ -190,8 +190,8 @@ def _steps_of(labeled: EvaluationSet, count: np.ndarray) -> tuple[FloatArray, Fl
     score = np.unique(-labeled.y_score, return_inverse=True)[1]
     n_steps = int(score.max()) + 1
     positive = np.bincount(score, weights=count * labeled.y_true, minlength=n_steps)
-    total = np.bincount(score, weights=count, minlength=n_steps)
-    return positive, total - positive
+    negative = np.bincount(score, weights=count * (1 - labeled.y_true), minlength=n_steps)
+    return positive.astype(np.float64), negative.astype(np.float64)
 
 
 def _resample(

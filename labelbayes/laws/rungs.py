@@ -13,7 +13,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.imputation.impute import impute
 from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
-from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Estimates
 from labelbayes.results.sentences import Target, plug_in
 
@@ -26,7 +26,7 @@ class RungInputs:
     ----------
     evaluation : EvaluationSet
         The data.
-    metrics : sequence of CountMetric
+    metrics : sequence of CountMetric or RankingMetric
         What is asked for.
     target : {"sample", "population"}
         One target per ladder.
@@ -39,7 +39,7 @@ class RungInputs:
     """
 
     evaluation: EvaluationSet
-    metrics: Sequence[CountMetric]
+    metrics: Sequence[Metric]
     target: Target
     imputation: Imputation | None
     seed: np.random.SeedSequence

@@ -74,6 +74,40 @@ def resolve_metrics(
     return tuple(resolved.values())
 
 
+def resolve_count_metrics(
+    metrics: Sequence[str | Metric] | None, *, remedy: str = ""
+) -> tuple[CountMetric, ...]:
+    """Return the count metrics that names or metric objects stand for.
+
+    Parameters
+    ----------
+    metrics : sequence of str or CountMetric, optional
+        None stands for accuracy, precision, recall and f1.
+    remedy : str, default ""
+        What to do about a metric that ranks, as the end of the sentence that refuses it.
+
+    Returns
+    -------
+    tuple of CountMetric
+        One per entry, in order.
+
+    Raises
+    ------
+    ValueError
+        As `resolve_metrics`, and if a metric ranks.
+
+    Examples
+    --------
+    >>> len(resolve_count_metrics(None))
+    4
+    """
+    # A name that ranks is resolved too, to be refused for what it is.
+    counts, ranks = split_metrics(resolve_metrics(metrics, has_score=metrics is not None))
+    if ranks:
+        raise ValueError(f"`metrics` must be count metrics; got {ranks[0].name!r}. {remedy}".strip())
+    return counts
+
+
 def _resolve_one(entry: object, position: int) -> Metric:
     if isinstance(entry, (CountMetric, RankingMetric)):
         return entry

@@ -9,6 +9,7 @@ import numpy as np
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.optimal.estimate import estimate_optimal
 from labelbayes.optimal.headroom import LIMITS, bound_headroom
+from labelbayes.optimal.soft_labels import check_soft_labels
 from labelbayes.results.estimates import Bounds
 
 
@@ -28,8 +29,8 @@ def headroom(inputs: RungInputs) -> Bounds:
     Raises
     ------
     ValueError
-        If there are no soft labels, the target is these rows alone (which a classifier may get
-        right by luck), or none of these metrics is asked for.
+        If there is no soft label in [0, 1] for each row, the target is these rows alone (which a
+        classifier may get right by luck), or none of these metrics is asked for.
     """
     if inputs.soft_labels is None:
         raise ValueError("no soft labels are given")
@@ -42,8 +43,13 @@ def headroom(inputs: RungInputs) -> Bounds:
     if not asked:
         raise ValueError(f"soft labels limit {', '.join(LIMITS)} only")
     count = inputs.evaluation.count
+    soft_labels = check_soft_labels("soft_labels", inputs.soft_labels)
+    if len(soft_labels) != len(count):
+        raise ValueError(
+            f"`soft_labels` must hold one value per row; got {len(soft_labels)} for {len(count)}."
+        )
     optimum = estimate_optimal(
-        np.repeat(np.asarray(inputs.soft_labels, dtype=float), count),
+        np.repeat(soft_labels, count),
         np.repeat(inputs.evaluation.y_true, count),
         rng=inputs.rng(),
     )

@@ -116,7 +116,7 @@ def plot_curves(
         fontweight="bold",
     )
     ax.legend(
-        loc="lower right" if is_roc else "upper right",
+        loc="lower right" if is_roc else "lower center",
         frameon=False,
         labelcolor=inks.text,
         fontsize=SMALL_SIZE,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.ladder import ladder
-from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import Metric
 from labelbayes.report.words import (
     FactsOfData,
     notebook_html,
@@ -75,7 +75,7 @@ def build_report(
     evaluation: EvaluationSet,
     *,
     truth: EvaluationSet | None = None,
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     target: Target = "sample",
     imputation: Imputation | None = None,
     beta: object = None,
@@ -95,7 +95,7 @@ def build_report(
         The data.
     truth : EvaluationSet, optional
         The same rows with all labels, where they are known after all.
-    metrics : sequence of str or CountMetric, optional
+    metrics : sequence of str, CountMetric or RankingMetric, optional
         None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
         average_precision.
     target : {"sample", "population"}, default "sample"

@@ -16,7 +16,7 @@ from labelbayes.results.distribution import DiscreteLaw, Law
 #: Cells of the lattice on [0, 1] on which a posterior is held.
 CELLS = 4_096
 #: Nodes that stand for a Beta law: for one share, for each of two, and for a rate of errors.
-SHARE_NODES, SHARE_NODES_EACH, RATE_NODES = 24, 10, 40
+SHARE_NODES, SHARE_NODES_EACH, RATE_NODES = 24, 10, 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)

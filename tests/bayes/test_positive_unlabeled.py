@@ -91,7 +91,8 @@ def test_an_audit_tells_beta_and_a_flat_prior_without_one_warns(posterior) -> No
 @pytest.mark.slow
 def test_without_an_audit_the_prior_is_confined_and_no_more(agree) -> None:
     evaluation = rows(70, 30, 165, 215)
-    posterior = sample(build_positive_unlabeled(evaluation, BetaPrior(4, 6)), rng=3)
+    model = build_positive_unlabeled(evaluation, BetaPrior(4, 6))
+    posterior = sample(model, target_accept=0.99, rng=3)
     nodes, weight = grid_posterior(evaluation, BetaPrior(4, 6), None)
     draws = posterior.dataset["beta"].values
     mean = float(nodes[0] @ weight)

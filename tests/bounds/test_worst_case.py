@@ -17,7 +17,7 @@ from scipy.stats import norm
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.metrics.confusion import COUNT_METRICS, fbeta
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 
 METRICS = [*COUNT_METRICS.values(), fbeta(0.5)]
 # Oracle item06 (minimum and maximum over all completions, exact rationals).
@@ -137,7 +137,7 @@ def test_wide_bounds_use_one_side_and_a_point_uses_two() -> None:
 def covered(which: str, n_replications: int) -> np.ndarray:
     """Share of samples whose interval holds the value of the worst labels there could be."""
     rng = np.random.default_rng(9)
-    metrics = resolve_metrics(None, has_score=False)
+    metrics = resolve_count_metrics(None)
     # Probabilities of (tp, fp, fn, tn, missing predicted positive, missing predicted negative).
     share = np.array([0.25, 0.08, 0.07, 0.3, 0.12, 0.18])
     tp, fp, fn, tn, mp, mn = share

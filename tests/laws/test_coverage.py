@@ -6,9 +6,9 @@ import pytest
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
 from labelbayes.laws.pemi import estimate_pemi
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 
-METRICS = resolve_metrics(None, has_score=False)
+METRICS = resolve_count_metrics(None)
 
 
 def coverage(n_replications: int, seed: int) -> dict[str, np.ndarray]:

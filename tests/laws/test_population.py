@@ -19,11 +19,11 @@ from labelbayes.laws.population import (
     weighted_cells,
 )
 from labelbayes.metrics.confusion import COUNT_METRICS
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 
 #: 3.3 standard errors of a coverage of .95 in 400 replications.
 LOW, HIGH, REPLICATIONS = 0.914, 0.986, 400
-METRICS = resolve_metrics(None, has_score=False)
+METRICS = resolve_count_metrics(None)
 #: Rates of positives in the population, each on a fifth of the rows; the last two are predicted.
 RATES = np.array([0.04, 0.15, 0.3, 0.65, 0.9])
 

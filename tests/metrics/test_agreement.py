@@ -6,6 +6,7 @@ from math import nan
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import jensenshannon
 
 from labelbayes.data.ratings import Ratings
 from labelbayes.metrics.agreement import (
@@ -255,6 +256,15 @@ def test_names_of_options_and_order_of_items_do_not_matter() -> None:
         assert measure(renamed[a][order], renamed[b][order]) == pytest.approx(measure(a, b))
     units = np.stack([a, b], axis=1)
     assert krippendorff_alpha(renamed[units][order]) == pytest.approx(krippendorff_alpha(units))
+
+
+def test_the_distance_of_laws_equals_scipy_and_is_0_for_equal_ones() -> None:
+    rng = np.random.default_rng(6)
+    p, q = rng.dirichlet([0.3] * 4, (2, 50))
+    assert js_distance(p, q) == pytest.approx(jensenshannon(p, q, axis=1).mean(), abs=1e-12)
+    # Warnings are errors here: round-off never gets under a root.
+    shares = rng.dirichlet([0.4, 0.4, 0.6], 500)
+    assert js_distance(shares, shares) == 0.0
 
 
 def test_missing_answers_are_left_out_and_ties_have_no_top() -> None:

@@ -20,14 +20,14 @@ from labelbayes.laws.bins import estimate_bins
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.laws.labeled import estimate_labeled
 from labelbayes.laws.pemi import estimate_pemi
-from labelbayes.metrics.registry import resolve_metrics
+from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.results.estimates import Estimates
 
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "coverage.parquet"
 SEED = 20261130
 SIZES, SHARES, TRUTHS = (300, 1_000), (0.1, 0.3, 0.5, 0.9), ("logit", "step")
 N_REPLICATIONS, N_REFITS = 400, 60
-METRICS = resolve_metrics(None, has_score=False)
+METRICS = resolve_count_metrics(None)
 #: 3.3 standard errors of a share of .95.
 GATE = 3.3 * float(np.sqrt(0.95 * 0.05 / N_REPLICATIONS))
 
