@@ -184,23 +184,35 @@ def fill_knots(run: Totals, blocks: Sequence[Block]) -> None:
 
 
 def add_cells(run: Totals, block: Block, p: FloatArray, generator: np.random.Generator) -> None:
-    """Add the cells of a block to the totals of the draws of one fit.
+    """Draw the positives of the cells of a block, and add them to the totals.
 
     Parameters
     ----------
     run : Totals
-        The draws; added to in place.
+        Some draws; added to in place.
     block : Block
         The cells.
-    p : ndarray of float, shape (n_bins,)
-        Rates.
+    p : ndarray of float, shape (n_bins, n_draws)
+        Rates of each draw.
     generator : numpy.random.Generator
         Where draws come from.
     """
-    n_draws = len(run.n_positive)
     # Draws of one cell follow each other: numpy sets up each binomial law once.
-    size = (len(block.times), n_draws)
-    drawn = generator.binomial(block.times[:, np.newaxis], p[block.bin][:, np.newaxis], size)
+    add_positives(run, block, generator.binomial(block.times[:, np.newaxis], p[block.bin]))
+
+
+def add_positives(run: Totals, block: Block, drawn: IntArray | FloatArray) -> None:
+    """Add the positives of the cells of a block to the totals.
+
+    Parameters
+    ----------
+    run : Totals
+        Some draws, to which the blocks above have been added; added to in place.
+    block : Block
+        The cells.
+    drawn : ndarray, shape (k, n_draws)
+        Positives of each cell in each draw; parts of rows where rows count with their rate.
+    """
     if block.is_positive is not None:
         run.true_positive[:] += block.is_positive.astype(np.float64) @ drawn
     elif block.all_positive:

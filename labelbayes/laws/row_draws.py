@@ -141,7 +141,14 @@ class RowSampler:
         n_cells = len(self.cells.step)
         return n_cells <= FEW_CELLS or BINOMIAL_COST * n_cells <= self.ranked.n_missing
 
-    def draw(self, n: int, rng: np.random.Generator, knots: IntArray | None = None) -> Totals:
+    def draw(
+        self,
+        n: int,
+        rng: np.random.Generator,
+        knots: IntArray | None = None,
+        *,
+        in_order: bool = False,
+    ) -> Totals:
         """Return totals of n completed sets.
 
         Parameters
@@ -152,25 +159,28 @@ class RowSampler:
             Where they come from.
         knots : ndarray of int, shape (n_knots,), optional
             Steps of the ranking, ascending, down to which positives are counted.
+        in_order : bool, default False
+            Whether draw i has the fit that `rates` names i-th, so that draws belong to rates that
+            are known one by one; else their order says nothing.
 
         Returns
         -------
         Totals
-            Exchangeable draws.
+            Draws, exchangeable unless `in_order`.
         """
         at = np.empty(0, dtype=np.int64) if knots is None else knots
         blocks = cut_blocks(self.ranked, self.cells, at, by_cells=self.draws_cells)
         fit, rates = self.rates(n, rng)
         # Draws of one fit stand together, so that its rates are asked for once.
-        fit = np.sort(fit)
+        order = np.argsort(fit, kind="stable")
+        fit = fit[order]
         seeds = np.random.SeedSequence(rng.integers(2**63, size=4).tolist())
         chunks = seeds.spawn(-(-n // CHUNK))
         totals = Totals.nothing(n, len(at))
         for k, seed in enumerate(chunks):
             part = slice(k * CHUNK, (k + 1) * CHUNK)
             self._draw_chunk(totals.take(part), blocks, seed, fit[part], rates)
-        shuffled = rng.permutation(n)
-        return totals.take(shuffled)
+        return totals.take(np.argsort(order) if in_order else rng.permutation(n))
 
     def _draw_chunk(
         self,
@@ -184,15 +194,19 @@ class RowSampler:
         bits = np.random.SFC64(seed)
         generator = np.random.Generator(bits)
         edges = np.append(np.flatnonzero(np.diff(fit, prepend=-1)), len(fit))
-        for first, last in pairwise(edges):
-            run = totals.take(slice(first, last))
-            p = rates(int(fit[first]))
+        if self.draws_cells:
+            # One call for all draws: where each has a fit of its own, calls would cost the most.
+            values = np.stack([rates(int(i)) for i in fit[edges[:-1]]], axis=1)
+            p = np.repeat(values, np.diff(edges), axis=1)
             for block in blocks:
-                if self.draws_cells:
-                    add_cells(run, block, p, generator)
-                else:
+                add_cells(totals, block, p, generator)
+        else:
+            for first, last in pairwise(edges):
+                run = totals.take(slice(first, last))
+                p = rates(int(fit[first]))
+                for block in blocks:
                     add_rows(run, block, p, bits, generator)
-            fill_knots(run, blocks)
+        fill_knots(totals, blocks)
 
 
 def sampled_metrics(metrics: Sequence[Metric], sampler: RowSampler) -> JointDraws:

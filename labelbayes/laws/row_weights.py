@@ -50,6 +50,26 @@ class PopulationDraws:
     roc_auc: FloatArray
     average_precision: FloatArray
 
+    def take(self, draws: IntArray) -> PopulationDraws:
+        """Return some of the draws.
+
+        Parameters
+        ----------
+        draws : ndarray of int
+            Which.
+
+        Returns
+        -------
+        PopulationDraws
+            Copies of them.
+        """
+        return PopulationDraws(
+            self.counts[:, draws],
+            self.weights[:, draws],
+            self.roc_auc[draws],
+            self.average_precision[draws],
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowWeights:
@@ -171,7 +191,26 @@ class RowWeights:
             Exchangeable draws.
         """
         fit, _ = spread_over(self.fits)(n, rng)
-        fit = np.sort(fit)
+        return self.draw_at(np.sort(fit), rng).take(rng.permutation(n))
+
+    def draw_at(self, fit: IntArray, rng: np.random.Generator) -> PopulationDraws:
+        """Return a population for each of the fits that are named.
+
+        Parameters
+        ----------
+        fit : ndarray of int, shape (n,)
+            Fit of each draw.
+        rng : numpy.random.Generator
+            Where they come from.
+
+        Returns
+        -------
+        PopulationDraws
+            Draws in the order of `fit`.
+        """
+        # Draws of one fit stand together, so that its rates are asked for once.
+        n, order = len(fit), np.argsort(fit, kind="stable")
+        fit = fit[order]
         counts, weights = np.zeros((2, 4, n))
         areas, precisions = np.zeros((2, n))
         seeds = np.random.SeedSequence(rng.integers(2**63, size=4).tolist()).spawn(-(-n // CHUNK))
@@ -188,10 +227,8 @@ class RowWeights:
                 drawn = self._draw_run(rate, last - first, generator)
                 counts[:, part], weights[:, part] = drawn.counts, drawn.weights
                 areas[part], precisions[part] = drawn.roc_auc, drawn.average_precision
-        shuffled = rng.permutation(n)
-        return PopulationDraws(
-            counts[:, shuffled], weights[:, shuffled], areas[shuffled], precisions[shuffled]
-        )
+        drawn = PopulationDraws(counts, weights, areas, precisions)
+        return drawn.take(np.argsort(order))
 
     def _draw_run(
         self, rate: FloatArray, n: int, generator: np.random.Generator
