@@ -91,14 +91,13 @@ found = {
         verdicts, world.ratings, construction="prevalence", indeterminate_rate=audit
     ),
     "which ones, by disagreement": lb.bound_response_sets(verdicts, world.ratings),
-    "the same, items drawn like these": lb.bound_response_sets(
-        verdicts, world.ratings, target="population"
-    ),
 }
 ax = lb.plots.plot_response_sets(found)
 
 # %%
 print(*found["which ones, by disagreement"].notes, sep="\n")
+wide = lb.bound_response_sets(verdicts, world.ratings, target="population")
+print("Items drawn like these:", wide["valid_match"])
 
 # %% [markdown]
 # With two options any answer to an indeterminate item is valid, and the partition identifies M*.

@@ -9,7 +9,8 @@ import numpy as np
 
 from labelbayes._checks import FloatArray, IntArray
 from labelbayes._progress import track
-from labelbayes.bayes.model import BayesTarget, Draws
+from labelbayes.bayes.model import BAYES_TARGETS, BayesTarget, Draws, RankedTables
+from labelbayes.bayes.ranking import RankedCells, draw_ranked, note_population
 from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair, WeightedP
 from labelbayes.laws.population import HALF_ROW, Cells
@@ -36,6 +37,9 @@ class RateCells:
         Names of the groups, in the order of `known`; empty where there are none.
     group : ndarray of int, shape (n_cells,), optional
         Place of each cell's group in `groups`; needed where there are groups.
+    rows : tuple of RankedCells, default ()
+        Which cell each row is of, an entry per group (one where there are none): what ranking
+        metrics need. Empty where rows have no score.
 
     Examples
     --------
@@ -53,6 +57,12 @@ class RateCells:
     rates: Callable[[Draws], FloatArray]
     groups: tuple[str, ...] = ()
     group: IntArray | None = None
+    rows: tuple[RankedCells, ...] = ()
+
+    @property
+    def rank_targets(self) -> tuple[BayesTarget, ...]:
+        """Targets for which ranking metrics can be told: all, where the rows are known."""
+        return BAYES_TARGETS if self.rows else ()
 
     @property
     def _places(self) -> IntArray:
@@ -90,6 +100,46 @@ class RateCells:
             else:
                 positives[part] = rng.binomial(self.count, rates) @ slots
         return finish(self.known, positives[:, 1::2], positives[:, 0::2], target, rng)
+
+    def ranked_tables(
+        self, draws: Draws, target: BayesTarget, rng: np.random.Generator
+    ) -> RankedTables:
+        """Return tables and ranking metrics of the same completed labels, by blocks of draws.
+
+        Parameters
+        ----------
+        draws : mapping of str to ndarray, shape (n_draws, ...)
+            Draws of the parameters.
+        target : {"sample", "population", "rate"}
+            Whose labels.
+        rng : numpy.random.Generator
+            Where they come from.
+
+        Returns
+        -------
+        RankedTables
+            In the order of the draws.
+        """
+
+        def rates(part: slice) -> FloatArray:
+            return self.rates({name: values[part] for name, values in draws.items()})
+
+        return draw_ranked(self.rows, rates, len(next(iter(draws.values()))), target, rng)
+
+    def rank_notes(self, target: BayesTarget) -> tuple[str, ...]:
+        """Return sentences that belong beside ranking metrics.
+
+        Parameters
+        ----------
+        target : {"sample", "population", "rate"}
+            Whose labels.
+
+        Returns
+        -------
+        tuple of str
+            Sentences.
+        """
+        return note_population(self.rows) if target == "population" else ()
 
     def pairs(self, draws: Draws, group: int) -> list[CountPair]:
         """Return the exact laws of U and V of one group, a pair for each draw.

@@ -14,11 +14,13 @@ A builder ``build_x(evaluation, *, ...) -> LabelModel`` does four things, in thi
 3. It says how a draw gives the rates: ``RateCells(known, decision, count, rates)`` of
    `labelbayes.bayes.cells`, where ``rates(draws)`` takes a block of draws (name -> array of
    shape (n_draws, ...)) and returns an array of shape (n_draws, n_cells). From that alone follow
-   completed labels, the population, the plug-in rates, the exact laws and groups. A model in
-   which a rate does not say all about its labels writes its own `Completion` (the one example
-   is `labelbayes.bayes.imputation`).
+   completed labels, the population, the plug-in rates, the exact laws and groups. With
+   ``rows``, the cell of each row (`labelbayes.bayes.ranking.RankedCells`), ranking metrics follow
+   too. A model in which a rate does not say all about its labels writes its own `Completion`
+   (`labelbayes.bayes.imputation`, for instance).
 4. It returns ``LabelModel(model, completion, method, assumption, prior_var, n_labeled,
-   n_unlabeled)``; `prior_var` holds the prior variance of the parameters that a reader would ask
+   n_unlabeled)``, with ``metrics=resolve_metrics(None, has_score=...)`` where it has rows in
+   rank order; `prior_var` holds the prior variance of the parameters that a reader would ask
    about, so that `Posterior.contraction` can say what the data added.
 
 The builder's docstring has the order: story, formula, Parameters, Returns, Raises, See Also,
@@ -30,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +44,9 @@ from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair
 from labelbayes.laws.population import Cells
+from labelbayes.laws.row_draws import check_drawable
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_count_metrics
+from labelbayes.metrics.registry import Metric, resolve_count_metrics
 from labelbayes.results.sentences import Statement
 
 BayesTarget = Literal["sample", "population", "rate"]
@@ -102,6 +105,65 @@ class Completion(Protocol):
         """
 
 
+class RankedTables(NamedTuple):
+    """Completed rows in rank order, reduced to what metrics need.
+
+    Attributes
+    ----------
+    counts, cells : tuple of ndarray, each of shape (n_draws, n_groups)
+        tp, fp, fn, tn that say where a metric is defined, and those that it is taken of.
+    ranking : dict of str to ndarray of float, shape (n_draws, n_groups)
+        Ranking metrics by name, nan where undefined.
+    """
+
+    counts: Cells
+    cells: Cells
+    ranking: dict[str, FloatArray]
+
+
+@runtime_checkable
+class RankedCompletion(Completion, Protocol):
+    """A completion that also knows where in the ranking its missing rows are."""
+
+    @property
+    def rank_targets(self) -> tuple[BayesTarget, ...]:
+        """Targets for which it gives ranking metrics; none where rows have no score."""
+
+    def ranked_tables(
+        self, draws: Draws, target: BayesTarget, rng: np.random.Generator
+    ) -> RankedTables:
+        """Return tables and ranking metrics of the same completed labels.
+
+        Parameters
+        ----------
+        draws : mapping of str to ndarray, shape (n_draws, ...)
+            Draws of the parameters.
+        target : {"sample", "population", "rate"}
+            One of `rank_targets`.
+        rng : numpy.random.Generator
+            Where labels come from.
+
+        Returns
+        -------
+        RankedTables
+            In the order of the draws. Rows of one group are ranked among themselves.
+        """
+
+    def rank_notes(self, target: BayesTarget) -> tuple[str, ...]:
+        """Return sentences that belong beside ranking metrics.
+
+        Parameters
+        ----------
+        target : {"sample", "population", "rate"}
+            Whose labels.
+
+        Returns
+        -------
+        tuple of str
+            Sentences.
+        """
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelModel:
     """A model of the missing labels, not yet sampled.
@@ -125,8 +187,10 @@ class LabelModel:
         What was noticed, as sentences.
     kept : tuple of str, default ()
         Parameters that forward draws keep; empty for all.
-    metrics : tuple of CountMetric
-        What is completed: accuracy, precision, recall and f1.
+    metrics : tuple of CountMetric or RankingMetric
+        What is completed: accuracy, precision, recall and f1. Builders that know the rank of each
+        row add roc_auc and average_precision where there is a score. Other metrics:
+        ``dataclasses.replace(label_model, metrics=...)``.
     statement : {"credible", "sensitivity"}, default "credible"
         What an interval may be taken for: "sensitivity" where a belief that the data cannot touch
         makes most of it.
@@ -145,9 +209,7 @@ class LabelModel:
     n_unlabeled: int
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    metrics: tuple[CountMetric, ...] = field(
-        default_factory=lambda: resolve_count_metrics(None)
-    )
+    metrics: tuple[Metric, ...] = field(default_factory=lambda: resolve_count_metrics(None))
     statement: Statement = "credible"
 
     @property
@@ -170,7 +232,8 @@ class LabelModel:
             Draws of the parameters, dimensions ``chain`` and ``draw``.
         target : {"sample", "population", "rate"}, default "sample"
             The metric of these rows once all labels are known; that of rows drawn like these;
-            or that of known labels and, for missing ones, their rates (no label noise).
+            or that of known labels and, for missing ones, their rates (no label noise): a row of
+            rate p counts p positive and 1 - p negative, at its place in the ranking.
         rng : numpy.random.Generator, int or None, default None
             Where the labels come from.
 
@@ -178,16 +241,24 @@ class LabelModel:
         -------
         xarray.Dataset
             One variable a metric, dimensions chain, draw and, where there are groups, group;
-            nan where undefined.
+            nan where undefined. Metrics of one draw are those of the same completed labels.
 
         Raises
         ------
         ValueError
-            If `target` is none of these.
+            If `target` is none of these, or all metrics rank rows and the model cannot tell them
+            for this target.
 
         Notes
         -----
         Labels are drawn by counts, in blocks of draws: nothing of size draws x rows is made.
+        Where ranking metrics are asked for, labels are drawn row by row, unless few cells tell
+        rows apart: some milliseconds a draw with a million missing labels. For the population,
+        rows are weighted once their labels are completed; beyond 2,048 distinct scores neighbors
+        in rank share weights. Rows of one group are ranked among themselves.
+
+        Ranking metrics that a model cannot tell for a target are left out beside count metrics
+        (the notes of `Posterior.estimates` name them), and refused alone.
 
         Examples
         --------
@@ -200,17 +271,43 @@ class LabelModel:
         array([[1., 1., 1.]])
         """
         check_choice("target", target, BAYES_TARGETS)
-        counts, cells = self.completion.tables(flatten(posterior), target, make_rng(rng))
+        flat, generator = flatten(posterior), make_rng(rng)
+        completion, ranking = self.completion, dict[str, FloatArray]()
+        metrics = self._metrics_of(target)
+        if isinstance(completion, RankedCompletion) and any(_ranks(m) for m in metrics):
+            counts, cells, ranking = completion.ranked_tables(flat, target, generator)
+        else:
+            # Also where no metric is left: a completion without tables says why.
+            counts, cells = completion.tables(flat, target, generator)
+        if not metrics:
+            raise ValueError(
+                f"`metrics` must hold a count metric with target={target!r}; got "
+                f"{', '.join(metric.name for metric in self.metrics)}, and this model does not "
+                "say where in the ranking its positives are. Ask for others by "
+                "`dataclasses.replace(label_model, metrics=...)`."
+            )
         dims, shape = ["chain", "draw"], [posterior.sizes["chain"], posterior.sizes["draw"]]
         coords = {name: posterior[name].values for name in dims if name in posterior.coords}
-        if self.completion.groups:
-            dims, shape = [*dims, "group"], [*shape, len(self.completion.groups)]
-            coords["group"] = np.array(self.completion.groups, dtype=object)
+        if completion.groups:
+            dims, shape = [*dims, "group"], [*shape, len(completion.groups)]
+            coords["group"] = np.array(completion.groups, dtype=object)
         variables = {}
-        for metric in self.metrics:
-            values = np.where(np.isnan(metric(*counts)), np.nan, metric(*cells))
+        for metric in metrics:
+            if isinstance(metric, CountMetric):
+                values = np.where(np.isnan(metric(*counts)), np.nan, metric(*cells))
+            else:
+                values = ranking[metric.name]
             variables[metric.name] = (dims, values.reshape(shape))
         return xr.Dataset(variables, coords)
+
+    def _metrics_of(self, target: BayesTarget) -> tuple[Metric, ...]:
+        """Return the metrics that can be told for a target."""
+        for metric in self.metrics:
+            check_drawable(metric)
+        completion = self.completion
+        if isinstance(completion, RankedCompletion) and target in completion.rank_targets:
+            return self.metrics
+        return tuple(metric for metric in self.metrics if not _ranks(metric))
 
     def __repr__(self) -> str:
         """Return method, parameters and rows on one line."""
@@ -227,6 +324,10 @@ class LabelModel:
             ["rows with and without label", f"{self.n_labeled:,} and {self.n_unlabeled:,}"],
         ]
         return table_html(["model", self.method], rows, notes=self.notes)
+
+
+def _ranks(metric: Metric) -> bool:
+    return not isinstance(metric, CountMetric)
 
 
 def flatten(posterior: xr.Dataset) -> dict[str, npt.NDArray]:

@@ -62,6 +62,10 @@ def read_ratings(
     --------
     Ratings.from_wide : A table with a column per rater.
 
+    Notes
+    -----
+    Beside the notebook 07_task_indeterminacy stands an example, ``results/ratings.jsonl``.
+
     Examples
     --------
     >>> table = pd.DataFrame(

@@ -5,21 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from scipy.signal import convolve
 
-from labelbayes._checks import CI_PROB, FloatArray, IntArray, check_real, check_whole
+from labelbayes._checks import (
+    CI_PROB,
+    FloatArray,
+    IntArray,
+    check_real,
+    check_type,
+    check_whole,
+    make_rng,
+)
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.calibration import equal_mass_edges
 from labelbayes.laws.beta_binomial import beta_binomial
 from labelbayes.laws.count_metrics import exact_law, joint_draws
+from labelbayes.laws.missing_cells import cells_of
 from labelbayes.laws.missing_counts import CountPair
-from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import resolve_count_metrics
+from labelbayes.laws.population import draws_laws
+from labelbayes.laws.ranked_rows import RankedRows
+from labelbayes.laws.row_draws import RowSampler, drawn_rates, sampled_metrics
+from labelbayes.metrics.registry import Metric, resolve_metrics, split_metrics
+from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Estimates
 from labelbayes.results.integer_law import IntegerLaw
+from labelbayes.results.sampled import draws_text
 from labelbayes.results.sentences import predictive
 
 #: Probabilities below this are left out at the ends of a convolution.
@@ -82,29 +95,82 @@ def bin_scores(evaluation: EvaluationSet, n_bins: int) -> ScoreBins:
     >>> bins.decision, bins.n_positive, bins.n_missing
     (array([0, 1]), array([1, 1]), array([0, 1]))
     """
+    return count_bins(evaluation, assign_bins(evaluation, n_bins))
+
+
+def assign_bins(evaluation: EvaluationSet, n_bins: int) -> IntArray:
+    """Return the bin of each row: those that `bin_scores` counts.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        With at least one label. Without a score the decision stands for it.
+    n_bins : int >= 1
+        Bins at most, before the cut at the decision.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        Bins, numbered by ascending score; each has at least one row.
+
+    Raises
+    ------
+    ValueError
+        If there is no label, or `n_bins` is below 1.
+
+    Examples
+    --------
+    >>> assign_bins(EvaluationSet([0, 1, None, 1], [0.1, 0.4, 0.6, 0.9]), 1)
+    array([0, 0, 1, 1])
+    """
     wanted = check_whole("n_bins", n_bins, least=1)
     if not evaluation.n_labeled:
         raise ValueError(
             "`evaluation` must hold labeled rows to learn rates from; got none. Use "
             "`estimate_shared_rate` or `bound_worst_case`, which need no label."
         )
-    score, y_pred, count = evaluation.y_score, evaluation.y_pred, evaluation.count
-    if score is None:
-        score = y_pred.astype(np.float64)
-    used = evaluation.is_labeled
-    edges = equal_mass_edges(score[used], count[used].astype(np.float64), wanted)
+    score, used = _score(evaluation), evaluation.is_labeled
+    edges = equal_mass_edges(score[used], evaluation.count[used].astype(np.float64), wanted)
     # Rates are never shared across the decision: precision speaks of one side only.
-    cell = 2 * np.searchsorted(edges, score, side="left") + y_pred
-    n_cells = 2 * (len(edges) + 1)
-    label = np.where(used, evaluation.y_true, 2).astype(np.int64)
-    rows = np.bincount(3 * cell + label, weights=count, minlength=3 * n_cells).reshape(n_cells, 3)
-    total = rows.sum(axis=1)
-    held = np.flatnonzero(total)
-    mean = np.bincount(cell, weights=count * score, minlength=n_cells)[held] / total[held]
-    negative, positive, missing = rows[held].astype(np.int64).T
+    cell = 2 * np.searchsorted(edges, score, side="left") + evaluation.y_pred
+    is_held = np.bincount(cell, minlength=2 * (len(edges) + 1)) > 0
+    return (np.cumsum(is_held) - 1)[cell]
+
+
+def count_bins(evaluation: EvaluationSet, bin_index: IntArray) -> ScoreBins:
+    """Count the rows of each bin.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        The rows.
+    bin_index : ndarray of int, shape (n_rows,)
+        Bin of each, by `assign_bins`.
+
+    Returns
+    -------
+    ScoreBins
+        Counts.
+    """
+    score, y_pred, count = _score(evaluation), evaluation.y_pred, evaluation.count
+    n_bins = int(bin_index.max()) + 1
+    label = np.where(evaluation.is_labeled, evaluation.y_true, 2).astype(np.int64)
+    rows = np.bincount(3 * bin_index + label, weights=count, minlength=3 * n_bins)
+    rows = rows.reshape(n_bins, 3)
+    mean = np.bincount(bin_index, weights=count * score) / rows.sum(axis=1)
+    decision = np.zeros(n_bins, dtype=np.int64)
+    decision[bin_index[y_pred == 1]] = 1
+    negative, positive, missing = rows.astype(np.int64).T
     above, below = score[y_pred == 1], score[y_pred == 0]
     is_ordered = not len(above) or not len(below) or bool(above.min() > below.max())
-    return ScoreBins(mean, held % 2, positive, negative, missing, is_ordered)
+    return ScoreBins(mean, decision, positive, negative, missing, is_ordered)
+
+
+def _score(evaluation: EvaluationSet) -> FloatArray:
+    """Return the score, or the decision where there is none."""
+    if evaluation.y_score is None:
+        return evaluation.y_pred.astype(np.float64)
+    return evaluation.y_score
 
 
 def convolve_laws(laws: Sequence[IntegerLaw]) -> IntegerLaw:
@@ -208,14 +274,18 @@ def estimate_bins(
     *,
     n_bins: int = 10,
     prior: tuple[float, float] = (0.5, 0.5),
-    metrics: Sequence[str | CountMetric] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
+    n_draws: int = 10_000,
+    rng: np.random.Generator | int | None = None,
 ) -> Estimates:
-    r"""Return the exact posterior laws when every bin of the score has a rate of its own.
+    r"""Return the posterior laws when every bin of the score has a rate of its own.
 
     With :math:`s_b` positives and :math:`f_b` negatives among the labels of bin :math:`b`, the
     positives among its :math:`m_b` missing rows are
     :math:`\mathrm{BetaBinomial}(m_b, a + s_b, b + f_b)`, independent across bins. Bins lie on one
-    side of the decision each, so U and V are sums over disjoint bins.
+    side of the decision each, so U and V are sums over disjoint bins, and laws of count metrics
+    are exact. Ranking metrics are sampled: rates are drawn from
+    :math:`\mathrm{Beta}(a + s_b, b + f_b)` and labels at them.
 
     Parameters
     ----------
@@ -225,13 +295,18 @@ def estimate_bins(
         Bins at most; the one in which the decision changes is cut in two.
     prior : tuple of float, default (0.5, 0.5)
         Beta parameters per bin.
-    metrics : sequence of str or CountMetric, optional
-        None stands for accuracy, precision, recall and f1.
+    metrics : sequence of str, CountMetric or RankingMetric, optional
+        None stands for accuracy, precision, recall and f1, with a score also for roc_auc and
+        average_precision.
+    n_draws : int >= 1, default 10_000
+        Draws of the ranking metrics.
+    rng : numpy.random.Generator, int, optional
+        Where they come from.
 
     Returns
     -------
     Estimates
-        Exact laws of these rows' metrics.
+        Laws of these rows' metrics; column ``method`` of the summary says which are exact.
 
     Raises
     ------
@@ -249,13 +324,28 @@ def estimate_bins(
     >>> round(estimate_bins(evaluation, n_bins=1)["precision"].mean, 3)
     0.875
     """
-    asked = resolve_count_metrics(metrics)
+    check_type("evaluation", evaluation, EvaluationSet)
+    asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
+    counted, ranked = split_metrics(asked)
     a, b = check_beta_pair("prior", prior)
-    bins = bin_scores(evaluation, n_bins)
+    size, generator = check_whole("n_draws", n_draws, least=1), make_rng(rng)
+    bin_index = assign_bins(evaluation, n_bins)
+    bins = count_bins(evaluation, bin_index)
     known, pairs = evaluation.counts, [bins_pair(bins, a, b)]
+    joint = joint_draws(counted, known, pairs)
+    laws: dict[str, Law] = {metric.name: exact_law(metric, known, pairs) for metric in counted}
+    methods = dict.fromkeys(laws, "exact law")
+    if ranked:
+        rates = drawn_rates(partial(_draw_rates, a + bins.n_positive, b + bins.n_negative))
+        rows = RankedRows.from_evaluation(evaluation)
+        sampler = RowSampler(rows, cells_of(rows, evaluation, bin_index), known, rates)
+        joint = sampled_metrics(asked, sampler)
+        laws |= draws_laws(ranked, joint, size, generator)
+        methods |= {metric.name: draws_text(size) for metric in ranked}
+    what = f"{len(bins.decision)} bins of the score, Beta({a:g}, {b:g}) rates"
     return Estimates(
-        {metric.name: exact_law(metric, known, pairs) for metric in asked},
-        method=f"exact law; {len(bins.decision)} bins of the score, Beta({a:g}, {b:g}) rates",
+        {metric.name: laws[metric.name] for metric in asked},
+        method=f"{'; '.join(dict.fromkeys(methods.values()))}; {what}",
         assumption="missing labels are like labeled ones of the same bin of the score and the "
         "same decision",
         target="sample",
@@ -263,5 +353,10 @@ def estimate_bins(
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
         notes=(predictive(evaluation.n, CI_PROB),),
-        joint=joint_draws(asked, known, pairs),
+        joint=joint,
+        methods={name: f"{words}; {what}" for name, words in methods.items()},
     )
+
+
+def _draw_rates(a: FloatArray, b: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    return rng.beta(a, b, size=(n, len(a)))

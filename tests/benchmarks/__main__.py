@@ -10,6 +10,7 @@ SUBJECTS = {
     "engine": "engine_rows",
     "imputation": "imputation_rows",
     "metrics": "metric_rows",
+    "positive_unlabeled": "positive_unlabeled_rows",
     "optimal": "optimal_rows",
     "ranking": "ranking_rows",
     "row_draws": "draw_rows",

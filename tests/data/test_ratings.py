@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -201,6 +202,14 @@ def test_broken_files_are_named(tmp_path, text, sentence) -> None:
     path.write_text(text)
     with pytest.raises(ValueError, match=sentence):
         read_ratings(path)
+
+
+def test_the_example_file_is_read() -> None:
+    path = Path(__file__).parents[2] / "notebooks" / "results" / "ratings.jsonl"
+    ratings = read_ratings(path, item="question", rater_group="group")
+    assert ratings.options == ("correct", "partly", "wrong")
+    assert (ratings.n_items, ratings.n_scored, ratings.n_missing) == (40, 139, 1)
+    assert ratings.has_set.sum() == 20
 
 
 def test_other_sources_are_refused(tmp_path) -> None:
