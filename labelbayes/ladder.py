@@ -103,6 +103,54 @@ RUNGS: list[Rung] = [
         "labelbayes.bayes.rungs:tilted",
         ("bayes",),
     ),
+    Rung(
+        "marginal sensitivity (odds ratio 2)",
+        "odds of a label differ by a factor of at most 2 from those given the features",
+        "labelbayes.bounds.marginal_sensitivity:marginal_sensitivity",
+        ("outcome",),
+    ),
+    Rung(
+        "outcome model",
+        "missing at random, and the outcome model is exactly right",
+        "labelbayes.weighting.rungs:outcome_model",
+        ("outcome",),
+    ),
+    Rung(
+        "Horvitz-Thompson",
+        "missing at random, and the propensity is right",
+        "labelbayes.weighting.rungs:horvitz_thompson",
+        ("propensity",),
+    ),
+    Rung(
+        "Hajek",
+        "missing at random, and the propensity is right",
+        "labelbayes.weighting.rungs:hajek",
+        ("propensity",),
+    ),
+    Rung(
+        "AIPW",
+        "missing at random, and the propensity or the outcome model is right",
+        "labelbayes.weighting.rungs:aipw",
+        ("propensity", "outcome"),
+    ),
+    Rung(
+        "positive-unlabeled",
+        "known positives are a random sample of all positives (SCAR), and beta is right",
+        "labelbayes.bounds.positive_unlabeled_rungs:positive_unlabeled",
+        ("beta",),
+    ),
+    Rung(
+        "unlabeled taken as negative",
+        "no missing label is positive",
+        "labelbayes.bounds.positive_unlabeled_rungs:unlabeled_negative",
+        ("beta",),
+    ),
+    Rung(
+        "optimum",
+        "P(y = 1 | x) is an increasing function of the soft label",
+        "labelbayes.optimal.rungs:headroom",
+        ("soft_labels",),
+    ),
 ]
 
 

@@ -32,6 +32,7 @@ from scipy.special import ndtr
 import labelbayes as lb
 from labelbayes.diagnostics import check_calibration
 from labelbayes.laws.certificate import RatioSums
+from labelbayes.plots.style import color_of
 
 # %% [markdown]
 # ## Five calibrators
@@ -114,12 +115,12 @@ ax.fill_between(
     np.clip(matched - sums.bound(), 0, 1),
     np.clip(matched + sums.bound(), 0, 1),
     alpha=0.2,
-    color="#73608b",
+    color=color_of("calibration taken as known"),
     linewidth=0,
     label="proved band",
 )
-ax.plot(grid, matched, color="#73608b", label="matched normal")
-ax.step(np.append(at, 0.42), np.append(upto, 1.0), where="post", color="#1d8860", label="exact law")
+ax.plot(grid, matched, color=color_of("calibration taken as known"), label="matched normal")
+ax.step(np.append(at, 0.42), np.append(upto, 1.0), where="post", color=color_of("calibration with its uncertainty"), label="exact law")
 ax.set(xlabel="ratio", ylabel="cdf", xlim=(0.2, 0.42))
 ax.legend(frameon=False);
 
@@ -156,7 +157,8 @@ overview.round(3)
 shown = ["labeled rows only", "coin flips (MaxEnt)", "scaling-binning", "histogram"]
 hidden = study[(study["rate"] == study["rate"].max()) & (study["metric"] == "f1")]
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 5.2), sharex=True, sharey=True, layout="constrained")
-inks = dict(zip(shown, ("#b93cba", "#876b2c", "#1d8860", "#2794ff"), strict=True))
+rungs = ["labeled rows only", "coin flips (MaxEnt)", "calibration with its uncertainty", "prevalence"]
+inks = {method: color_of(rung) for method, rung in zip(shown, rungs, strict=True)}
 for panel, (name, part) in zip(axes.flat, hidden.groupby("data", observed=True), strict=True):
     for method in shown:
         line = part[part["method"] == method].dropna(subset=["positive_fraction"])

@@ -124,8 +124,8 @@ ax = lb.plots.plot_curves(bounds, posterior=curves, truth=complete)
 ax = lb.plots.plot_curves(bounds, curve="precision_recall", posterior=curves, truth=complete)
 
 # %% [markdown]
-# How much of the variance of the ROC area is due to beta? Known positives do not help there; a
-# larger audit does.
+# How much of the variance of the ROC area is due to beta? The rest is due to the few known
+# positives.
 
 # %%
 draws = curves.dataset["roc_auc"].values

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
@@ -24,6 +25,7 @@ TRUTH = (RNG.random(200) < SCORE).astype(float)
 LABELS = np.where(RNG.random(200) < 0.4, TRUTH, np.nan)
 ROWS = EvaluationSet(LABELS, SCORE)
 COMPLETE = EvaluationSet(TRUTH, SCORE)
+FOUR = ["accuracy", "precision", "recall", "f1"]
 NAMES = [
     "worst case",
     "labeled rows only",
@@ -37,7 +39,19 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def steps() -> Ladder:
-    return ladder(ROWS, truth=COMPLETE, rng=0)
+    return ladder(ROWS, metrics=FOUR, truth=COMPLETE, rng=0)
+
+
+def test_the_defaults_rank_where_there_is_a_score() -> None:
+    steps = ladder(ROWS, truth=COMPLETE, rng=0)
+    assert steps.metrics == (*FOUR, "roc_auc", "average_precision")
+    assert steps.truth is not None
+    assert steps.truth["roc_auc"] == pytest.approx(roc_auc_score(TRUTH, SCORE), abs=1e-12)
+    for result in steps.results.values():
+        span = result.records()["roc_auc"]
+        assert 0 <= span["low"] <= span["high"] <= 1
+    decided = ladder(EvaluationSet(LABELS, y_pred=ROWS.y_pred), rng=0)
+    assert decided.metrics == tuple(FOUR)
 
 
 def test_rungs_climb_from_nothing_to_full_belief(steps: Ladder) -> None:
@@ -51,11 +65,13 @@ def test_rungs_climb_from_nothing_to_full_belief(steps: Ladder) -> None:
 
 def test_each_rung_is_its_estimator(steps: Ladder) -> None:
     twins = {
-        "worst case": bound_worst_case(ROWS),
-        "labeled rows only": estimate_labeled(ROWS),
-        "coin flips (MaxEnt)": estimate_pemi(ROWS, impute(ROWS, "maxent")),
-        "shared unknown rate": estimate_shared_rate(ROWS),
-        "calibration taken as known": estimate_pemi(ROWS, impute(ROWS, n_refits=0)),
+        "worst case": bound_worst_case(ROWS, metrics=FOUR),
+        "labeled rows only": estimate_labeled(ROWS, metrics=FOUR),
+        "coin flips (MaxEnt)": estimate_pemi(ROWS, impute(ROWS, "maxent"), metrics=FOUR),
+        "shared unknown rate": estimate_shared_rate(ROWS, metrics=FOUR),
+        "calibration taken as known": estimate_pemi(
+            ROWS, impute(ROWS, n_refits=0), metrics=FOUR
+        ),
     }
     ends = ["mean", "sd", "low", "high"]
     for name, twin in twins.items():
@@ -99,7 +115,7 @@ def test_verdict_weighs_assumptions_against_noise(steps: Ladder) -> None:
 
 
 def test_nothing_missing_is_one_number() -> None:
-    complete = ladder(COMPLETE, rng=0)
+    complete = ladder(COMPLETE, metrics=FOUR, rng=0)
     assert complete.verdict == "No label is missing: every rung gives the same number."
     table = complete.table()
     means = table["mean"].fillna(table["low"])
@@ -124,15 +140,15 @@ def test_what_cannot_be_climbed_is_left_out_with_the_reason() -> None:
 
 def test_own_belief_takes_the_place_of_the_calibration() -> None:
     given = impute(ROWS, np.full(200, 0.9))
-    mine = ladder(ROWS, imputation=given, rng=0)
-    twin = estimate_pemi(ROWS, given).summary()["mean"]
+    mine = ladder(ROWS, metrics=FOUR, imputation=given, rng=0)
+    twin = estimate_pemi(ROWS, given, metrics=FOUR).summary()["mean"]
     ours = mine.results["calibration taken as known"].summary()["mean"]
     assert (ours == twin).all()
     assert mine.left_out == {
         "calibration with its uncertainty": "the given probabilities come without refits"
     }
     refitted = impute(ROWS, "histogram", n_refits=5, rng=0)
-    steps = ladder(ROWS, imputation=refitted, rng=0)
+    steps = ladder(ROWS, metrics=FOUR, imputation=refitted, rng=0)
     assert steps.results["calibration with its uncertainty"].method.endswith(refitted.method)
     sd = [steps.results[name].summary()["sd"] for name in NAMES[-2:]]
     assert (sd[1] > sd[0]).all()
@@ -149,12 +165,14 @@ def test_a_ladder_has_one_target(target: Any) -> None:
 
 
 def test_seeds_give_equal_ladders_and_rungs_of_their_own() -> None:
-    first, again, other = (ladder(ROWS, target="population", rng=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        ladder(ROWS, metrics=["f1", "roc_auc"], target="population", rng=seed) for seed in (1, 1, 2)
+    )
     assert first.table().equals(again.table())
     assert not first.table().equals(other.table())
     removed = RUNGS.pop(1)
     try:
-        shorter = ladder(ROWS, target="population", rng=1)
+        shorter = ladder(ROWS, metrics=["f1", "roc_auc"], target="population", rng=1)
     finally:
         RUNGS.insert(1, removed)
     kept = shorter.table().loc["prevalence"]
@@ -194,7 +212,7 @@ def test_undefined_is_said_once_beside_the_numbers() -> None:
 
 def test_further_rungs_stand_below_the_built_in_ones() -> None:
     own = estimate_labeled(ROWS, method="bootstrap", rng=0)
-    steps = ladder(ROWS, extra={"mine": own}, rng=0)
+    steps = ladder(ROWS, metrics=FOUR, extra={"mine": own}, rng=0)
     assert list(steps.results) == [*NAMES, "mine"]
     assert steps.assumptions["mine"] == own.assumption
     assert steps.results["mine"] is own
@@ -214,6 +232,10 @@ OTHER: dict[str, Any] = {
     "metrics": ["npv"],
     "target": "population",
     "imputation": impute(ROWS, np.full(200, 0.9)),
+    "beta": 0.4,
+    "propensity": np.full(200, 0.4),
+    "outcome": SCORE,
+    "soft_labels": SCORE,
     "bayes": True,
     "extra": {"mine": estimate_labeled(ROWS, method="bootstrap", rng=0)},
     "truth": COMPLETE,
@@ -227,7 +249,7 @@ def test_every_option_bites(option: str, steps: Ladder, monkeypatch: pytest.Monk
     quick = [rung._replace(function=RUNGS[1].function) if rung.options else rung for rung in RUNGS]
     monkeypatch.setattr(importlib.import_module("labelbayes.ladder"), "RUNGS", quick)
     base = steps.table().drop(columns="truth")
-    changed = ladder(ROWS, **({"rng": 0} | {option: OTHER[option]})).table()
+    changed = ladder(ROWS, **({"rng": 0, "metrics": FOUR} | {option: OTHER[option]})).table()
     assert not base.equals(changed)
 
 
@@ -291,3 +313,42 @@ def test_a_ladder_loads_neither_pymc_nor_matplotlib() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert run.stdout.strip() == ""
+
+
+KNOWN: dict[str, Any] = {
+    "propensity": np.full(200, 0.4),
+    "outcome": SCORE,
+    "soft_labels": SCORE,
+}
+
+
+@pytest.mark.parametrize("target", ["sample", "population"])
+def test_what_is_known_beside_the_labels_adds_its_rungs(target: Any) -> None:
+    steps = ladder(ROWS, target=target, truth=COMPLETE, rng=0, **KNOWN)
+    added = ["marginal sensitivity (odds ratio 2)", "outcome model", "Horvitz-Thompson", "Hajek"]
+    assert [*NAMES, *added, "AIPW"] == [name for name in steps.results if name != "optimum"]
+    assert ("optimum" in steps.results) is (target == "population")
+    for name in (*added, "AIPW"):
+        rows = steps.results[name].records()
+        assert {"accuracy", "precision", "recall", "f1"} <= rows.keys()
+        assert all(row["low"] <= row["high"] for row in rows.values())
+    assert steps.results["Hajek"].records()["f1"]["ess"] > 1
+    text, page = repr(steps), steps._repr_html_()
+    assert "AIPW" in text
+    assert "AIPW" in page
+
+
+def test_only_positives_known_adds_bounds_that_hold_the_truth() -> None:
+    known = np.where((TRUTH == 1) & (np.arange(200) % 3 == 0), 1.0, np.nan)
+    hidden = float(TRUTH[np.isnan(known)].mean())
+    rows = EvaluationSet(known, SCORE)
+    steps = ladder(rows, beta=hidden, truth=COMPLETE, rng=0)
+    bounds, pessimistic = (
+        steps.results[name].records()
+        for name in ("positive-unlabeled", "unlabeled taken as negative")
+    )
+    assert steps.truth is not None
+    for metric in ("precision", "roc_auc"):
+        assert bounds[metric]["low"] <= steps.truth[metric] <= bounds[metric]["high"]
+        assert pessimistic[metric]["high"] < steps.truth[metric]
+    assert "calibration with its uncertainty" in steps.left_out

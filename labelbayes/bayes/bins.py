@@ -9,9 +9,11 @@ import numpy as np
 from labelbayes._checks import FloatArray
 from labelbayes.bayes.cells import RateCells
 from labelbayes.bayes.model import LabelModel
+from labelbayes.bayes.ranking import rank_rows
 from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.laws.bins import ScoreBins, bin_scores, check_beta_pair
+from labelbayes.laws.bins import ScoreBins, assign_bins, check_beta_pair, count_bins
+from labelbayes.metrics.registry import resolve_metrics
 
 #: Mean scores are clipped to this distance from 0 and 1 before the logit.
 CLIP = 1e-6
@@ -86,7 +88,8 @@ def build_bins(
     ``spread`` is weakly identified below about 10 bins; it only says how far bins may leave the
     line. Between its limits lie Platt scaling (spread 0) and bins of their own.
 
-    The cost depends on the number of bins, not on that of rows; only with "monotone" and thousands
+    The cost of sampling depends on the number of bins, not on that of rows (ranking metrics then
+    complete labels row by row); only with "monotone" and thousands
     of labels a bin NUTS takes four times as many steps. There the labels say the order themselves:
     use "jeffreys". Two or three well-known bins leave "line" a narrow ridge: raise
     `target_accept` where it diverges.
@@ -95,9 +98,9 @@ def build_bins(
     default: with 10 labels a bin their 95% intervals covered 82%, Jeffreys' 92%.
 
     **Oracle.** Jeffreys or a pair: the exact convolution of beta-binomial laws
-    (`labelbayes.laws.bins.estimate_bins`). Line: quadrature over intercept, slope and spread
-    with the offsets integrated bin by bin. Monotone: draws of independent Beta rates, kept where
-    they increase.
+    (`labelbayes.laws.bins.estimate_bins`), for ranking metrics enumeration of all labelings.
+    Line: quadrature over intercept, slope and spread with the offsets integrated bin by bin.
+    Monotone: draws of independent Beta rates, kept where they increase.
 
     References
     ----------
@@ -116,7 +119,8 @@ def build_bins(
     if not isinstance(evaluation, EvaluationSet):
         raise TypeError(f"`evaluation` must be an EvaluationSet; got {type(evaluation).__name__}.")
     beta = _check_prior(prior)
-    bins = bin_scores(evaluation, n_bins)
+    bin_index = assign_bins(evaluation, n_bins)
+    bins = count_bins(evaluation, bin_index)
     n_cells = len(bins.decision)
     prior_var: dict[str, float | FloatArray]
     with pm.Model(coords={"bin": range(n_cells)}) as model:
@@ -133,7 +137,13 @@ def build_bins(
         )
     return LabelModel(
         model,
-        RateCells((evaluation.counts,), bins.decision, bins.n_missing, lambda draws: draws["rate"]),
+        RateCells(
+            (evaluation.counts,),
+            bins.decision,
+            bins.n_missing,
+            lambda draws: draws["rate"],
+            rows=rank_rows([evaluation], bin_index),
+        ),
         method=f"{n_cells} bins of the {_what(evaluation)}, {said}",
         assumption="missing labels are like labeled ones of the same bin of the "
         f"{_what(evaluation)} and the same decision",
@@ -141,6 +151,7 @@ def build_bins(
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
         notes=_notes(bins),
+        metrics=resolve_metrics(None, has_score=evaluation.y_score is not None),
     )
 
 

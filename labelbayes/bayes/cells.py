@@ -10,7 +10,7 @@ import numpy as np
 from labelbayes._checks import FloatArray, IntArray
 from labelbayes._progress import track
 from labelbayes.bayes.model import BAYES_TARGETS, BayesTarget, Draws, RankedTables
-from labelbayes.bayes.ranking import RankedCells, draw_ranked, note_population
+from labelbayes.bayes.ranking import BLOCK_DRAWS, RankedCells, draw_ranked, note_population
 from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.missing_counts import CountPair, WeightedP
 from labelbayes.laws.population import HALF_ROW, Cells
@@ -124,7 +124,10 @@ class RateCells:
         def rates(part: slice) -> FloatArray:
             return self.rates({name: values[part] for name, values in draws.items()})
 
-        return draw_ranked(self.rows, rates, len(next(iter(draws.values()))), target, rng)
+        n_draws = len(next(iter(draws.values())))
+        size = max(1, min(BLOCK_DRAWS, BLOCK_RATES // max(1, len(self.count))))
+        parts = [slice(start, min(start + size, n_draws)) for start in range(0, n_draws, size)]
+        return draw_ranked(self.rows, rates, parts, target, rng)
 
     def rank_notes(self, target: BayesTarget) -> tuple[str, ...]:
         """Return sentences that belong beside ranking metrics.

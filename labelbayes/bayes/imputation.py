@@ -9,12 +9,19 @@ import numpy as np
 
 from labelbayes._checks import FloatArray, IntArray, check_real
 from labelbayes.bayes.cells import finish, pool
-from labelbayes.bayes.model import BayesTarget, Draws, LabelModel
+from labelbayes.bayes.model import BayesTarget, Draws, LabelModel, RankedTables
+from labelbayes.bayes.ranking import IN_GROUPS, stack_groups, take_population, take_totals
 from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.imputation.belief import Imputation
+from labelbayes.laws import rank_groups
+from labelbayes.laws.missing_cells import Fits, MissingCells, cells_and_fits
 from labelbayes.laws.missing_counts import CountPair, WeightedP, weigh_missing
 from labelbayes.laws.population import MOST_GROUPS, Cells, weighted_cells
+from labelbayes.laws.ranked_rows import RankedRows
+from labelbayes.laws.row_draws import RowSampler
+from labelbayes.laws.row_weights import RowWeights
+from labelbayes.metrics.registry import resolve_metrics
 
 #: Probabilities are kept this far from 0 and 1, where a Beta law has no parameters.
 EDGE = 1e-12
@@ -25,22 +32,46 @@ class ImputedLabels:
     """Completion when the p of the rows are independent Beta variables with known means.
 
     Labels then are independent draws with the mean p, whatever the Beta laws (Theorem 4), so
-    counts come from their exact laws; the draws of the p enter only the rate target.
+    counts come from their exact laws; the draws of the p enter only the rate target. Ranking
+    metrics come from labels drawn row by row at the mean p.
 
     Parameters
     ----------
-    known : tuple of Counts
-        Labeled rows; one entry.
+    evaluation : EvaluationSet
+        Labels, decisions and scores.
+    imputation : Imputation
+        Mean p, made from this evaluation.
     positive, negative : WeightedP
         Missing rows predicted positive and negative.
     groups : tuple of str, default ()
         None here.
     """
 
-    known: tuple[Counts, ...]
+    evaluation: EvaluationSet
+    imputation: Imputation
     positive: WeightedP
     negative: WeightedP
     groups: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[Counts, ...]:
+        """Labeled rows; one entry."""
+        return (self.evaluation.counts,)
+
+    @property
+    def rank_targets(self) -> tuple[BayesTarget, ...]:
+        """Targets with ranking metrics: not the rates, drawn as means over rows of all ranks."""
+        return () if self.evaluation.y_score is None else ("sample", "population")
+
+    @cached_property
+    def _ranked(self) -> RankedRows:
+        """Rows by score."""
+        return RankedRows.from_evaluation(self.evaluation)
+
+    @cached_property
+    def _cells(self) -> tuple[MissingCells, Fits]:
+        """Missing rows by score, and their mean p under each refit."""
+        return cells_and_fits(self._ranked, self.evaluation, self.imputation)
 
     @cached_property
     def _fits(self) -> list[CountPair]:
@@ -90,6 +121,51 @@ class ImputedLabels:
             u[rows, 0] = first.draws(int(rows.sum()), rng)
             v[rows, 0] = second.draws(int(rows.sum()), rng)
         return finish(self.known, u, v, target, rng)
+
+    def ranked_tables(
+        self, draws: Draws, target: BayesTarget, rng: np.random.Generator
+    ) -> RankedTables:
+        """Return tables and ranking metrics of the same completed labels.
+
+        Parameters
+        ----------
+        draws : mapping of str to ndarray, shape (n_draws, ...)
+            With refits ``refit``; else only their number matters.
+        target : {"sample", "population"}
+            Whose labels; the population as in `tables`.
+        rng : numpy.random.Generator
+            Where they come from.
+
+        Returns
+        -------
+        RankedTables
+            In the order of the draws.
+        """
+        which = self._which(draws)
+        if target == "population":
+            weights = RowWeights.from_imputation(self.evaluation, self.imputation)
+            return stack_groups([take_population(weights.draw_at(which, rng))])
+        cells, fits = self._cells
+        known = self.evaluation.counts
+        sampler = RowSampler(self._ranked, cells, known, lambda *_: (which, fits.rates))
+        totals = sampler.draw(len(which), rng, in_order=True)
+        return stack_groups([take_totals(known, self._ranked, totals)])
+
+    def rank_notes(self, target: BayesTarget) -> tuple[str, ...]:
+        """Return sentences that belong beside ranking metrics.
+
+        Parameters
+        ----------
+        target : {"sample", "population", "rate"}
+            Whose labels.
+
+        Returns
+        -------
+        tuple of str
+            Sentences.
+        """
+        is_grouped = self._ranked.n_steps > rank_groups.MOST_GROUPS
+        return (IN_GROUPS,) if target == "population" and is_grouped else ()
 
     def pairs(self, draws: Draws, group: int) -> list[CountPair]:
         """Return the exact laws of U and V: one pair, or a pair for each refit.
@@ -161,12 +237,14 @@ def build_imputation(
     **Not identified**: `concentration`. Only target="rate" depends on it: the variance of the
     metric there is about 1 / (k + 1) of that of the labels.
 
-    Nothing of the size of the data is drawn. Counts of labels come from the exact laws; the mean
+    Parameters have not the size of the data. Counts of labels come from the exact laws or, where
+    ranking metrics are asked for, from labels drawn row by row; target="rate" has no ranking
+    metrics, since it draws means of p and not the p of each row. The mean
     of the :math:`c` probabilities of a group is drawn as one Beta variable with its mean and
     variance, Beta(pK, (1 - p)K) with :math:`K = c (k + 1) - 1`, exact where :math:`c = 1`. Above
     1,024 distinct p neighbors are pooled for it.
 
-    **Oracle.** The exact Poisson-binomial laws of `estimate_pemi`; for the rate target the means
+    **Oracle.** The exact laws of `estimate_pemi`; for the rate target the means
     and variances of sums of independent Beta variables.
 
     References
@@ -213,7 +291,7 @@ def build_imputation(
     within = (p * (1 - p) / (k + 1)) @ np.divide(share**2, count).T
     return LabelModel(
         model,
-        ImputedLabels((evaluation.counts,), positive, negative),
+        ImputedLabels(evaluation, imputation, positive, negative),
         method=f"Beta belief on each p, concentration {k:g}; {imputation.method}",
         assumption=f"{imputation.assumption}; uncertain probabilities are independent",
         prior_var={"mean_p": within.mean(axis=0) + (p @ share.T).var(axis=0)},
@@ -224,6 +302,7 @@ def build_imputation(
             *imputation.notes,
         ),
         kept=("refit", "mean_p"),
+        metrics=resolve_metrics(None, has_score=evaluation.y_score is not None),
     )
 
 

@@ -14,10 +14,10 @@ import xarray as xr
 from labelbayes._checks import CI_PROB, FloatArray
 from labelbayes._html import table_html
 from labelbayes.bayes.convergence import Diagnostics
-from labelbayes.bayes.model import BayesTarget, LabelModel, flatten
+from labelbayes.bayes.model import BayesTarget, LabelModel, RankedCompletion, flatten
 from labelbayes.bayes.stack import posterior as read_posterior
 from labelbayes.laws.count_metrics import exact_law
-from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import Metric, split_metrics
 from labelbayes.results.distribution import DrawsLaw, Law
 from labelbayes.results.estimates import Estimates
 from labelbayes.results.sentences import Target, population
@@ -65,6 +65,12 @@ class Posterior:
         """Parameters and metrics as an `xarray.Dataset`, whatever the stack."""
         return read_posterior(self.container)
 
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Metrics that have draws: those of the model that it can tell for the target."""
+        dataset = self.dataset
+        return tuple(m for m in self.label_model.metrics if m.name in dataset)
+
     def contraction(self) -> pd.DataFrame:
         """Return how far the data have narrowed each parameter.
 
@@ -95,7 +101,8 @@ class Posterior:
         ----------
         exact : bool, default False
             False: the empirical laws of the draws. True: the equal mixture over the draws of the
-            exact laws given their rates (Rao-Blackwell), for the sample target.
+            exact laws given their rates (Rao-Blackwell), for the sample target and count
+            metrics; ranking metrics have no such laws and are left out.
 
         Returns
         -------
@@ -106,7 +113,7 @@ class Posterior:
         Raises
         ------
         ValueError
-            If `exact` is asked for another target than the sample.
+            If `exact` is asked for another target than the sample, or all metrics rank rows.
 
         Notes
         -----
@@ -121,13 +128,14 @@ class Posterior:
                 f"`exact=True` needs target='sample'; these draws have target={self.target!r}. "
                 "Call `sample` again, or use exact=False."
             )
-        dataset = self.dataset
+        dataset, metrics = self.dataset, self.metrics
+        if exact:
+            metrics = self._counted()
         columns = {
             self._key(metric, group): self._values(dataset, metric, group)
-            for metric in self.label_model.metrics
+            for metric in metrics
             for group in self._group_places()
         }
-
         laws = self._exact_laws(dataset) if exact else self._draws_laws(columns)
         how = "exact laws mixed over posterior draws" if exact else "posterior draws"
         return Estimates(
@@ -139,18 +147,29 @@ class Posterior:
             statement=self.label_model.statement,
             n_labeled=self.label_model.n_labeled,
             n_unlabeled=self.label_model.n_unlabeled,
-            notes=self._notes(),
+            notes=self._notes(metrics),
             joint=partial(_pick_draws, columns),
         )
+
+    def _counted(self) -> tuple[Metric, ...]:
+        """Return the count metrics, of which there must be one."""
+        counted, ranked = split_metrics(self.metrics)
+        if not counted:
+            names = ", ".join(metric.name for metric in ranked)
+            raise ValueError(
+                f"`exact=True` needs a count metric; got {names}, which have no exact law given "
+                "the rates. Use exact=False."
+            )
+        return counted
 
     def _group_places(self) -> range:
         return range(max(1, len(self.label_model.completion.groups)))
 
-    def _key(self, metric: CountMetric, place: int) -> str:
+    def _key(self, metric: Metric, place: int) -> str:
         groups = self.label_model.completion.groups
         return f"{metric.name}[{groups[place]}]" if groups else metric.name
 
-    def _values(self, dataset: xr.Dataset, metric: CountMetric, place: int) -> FloatArray:
+    def _values(self, dataset: xr.Dataset, metric: Metric, place: int) -> FloatArray:
         variable = dataset[metric.name]
         if self.label_model.completion.groups:
             variable = variable.isel(group=place)
@@ -159,7 +178,7 @@ class Posterior:
     def _draws_laws(self, columns: dict[str, FloatArray]) -> dict[str, Law]:
         reasons = {
             self._key(metric, place): metric.undefined_when
-            for metric in self.label_model.metrics
+            for metric in self.metrics
             for place in self._group_places()
         }
         return {
@@ -175,19 +194,31 @@ class Posterior:
         laws: dict[str, Law] = {}
         for place in self._group_places():
             pairs = completion.pairs(draws, place)
-            for metric in self.label_model.metrics:
+            for metric in split_metrics(self.metrics)[0]:
                 laws[self._key(metric, place)] = exact_law(metric, completion.known[place], pairs)
         return laws
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, metrics: tuple[Metric, ...]) -> tuple[str, ...]:
         said = [CREDIBLE] if self.label_model.statement == "credible" else []
         if self.target == "population":
             said.append(population(0, CI_PROB))
         elif self.target == "rate":
             said.append(RATE_ONLY)
+        said += self._rank_notes(metrics)
         said += [sentence for sentence in self.contraction()["sentence"] if sentence]
         said += [f"Sampling: {problem}." for problem in self.diagnostics.problems]
         return (*said, *self.label_model.notes)
+
+    def _rank_notes(self, metrics: tuple[Metric, ...]) -> tuple[str, ...]:
+        """Return what belongs beside ranking metrics, and which metrics are left out."""
+        said: tuple[str, ...] = ()
+        completion = self.label_model.completion
+        if split_metrics(metrics)[1] and isinstance(completion, RankedCompletion):
+            said = completion.rank_notes(self.target)
+        left = [m.name for m in self.label_model.metrics if m not in metrics]
+        if left:
+            said = (*said, f"Left out: {', '.join(left)}, which cannot be told here.")
+        return said
 
     def __repr__(self) -> str:
         """Return model, draws and whether they passed the gate."""

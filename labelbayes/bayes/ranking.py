@@ -28,8 +28,8 @@ from labelbayes.laws.row_draws import (
 from labelbayes.laws.row_weights import SEPARATED, PopulationDraws, RowWeights, is_separated
 from labelbayes.metrics.ranking import RANKING_METRICS
 
-#: Draws completed at a time, and rates held for them; part of what a seed means.
-BLOCK_DRAWS, BLOCK_RATES = 250, 2_000_000
+#: Draws completed at a time, at most; part of what a seed means.
+BLOCK_DRAWS = 250
 
 IN_GROUPS = (
     f"More than {MOST_GROUPS:,} distinct scores: neighbors in rank are weighted together in "
@@ -159,6 +159,28 @@ class RankedCells:
         return RowWeights.from_imputation(self.evaluation, belief)
 
 
+def rank_rows(evaluations: Sequence[EvaluationSet], cell: IntArray) -> tuple[RankedCells, ...]:
+    """Return the rows of each group with their cells.
+
+    Parameters
+    ----------
+    evaluations : sequence of EvaluationSet
+        The groups; all rows in one where there are none.
+    cell : ndarray of int, shape (n_rows,)
+        Which rate each row has, one group after the other.
+
+    Returns
+    -------
+    tuple of RankedCells
+        An entry per group; empty where rows have no score.
+    """
+    if evaluations[0].y_score is None:
+        return ()
+    ends = np.cumsum([evaluation.n_rows for evaluation in evaluations])
+    parts = np.split(cell, ends[:-1])
+    return tuple(RankedCells(*pair) for pair in zip(evaluations, parts, strict=True))
+
+
 def take_totals(known: Counts, ranked: RankedRows, totals: Totals) -> RankedDraws:
     """Return the metrics that follow from totals of completed rows.
 
@@ -201,7 +223,7 @@ def take_population(drawn: PopulationDraws) -> RankedDraws:
 def draw_ranked(
     rows: Sequence[RankedCells],
     rates: Callable[[slice], FloatArray],
-    n_draws: int,
+    parts: Sequence[slice],
     target: BayesTarget,
     rng: np.random.Generator,
 ) -> RankedTables:
@@ -213,8 +235,8 @@ def draw_ranked(
         The groups; one where there are none.
     rates : callable
         Some draws -> P(y = 1) of each cell of all groups, shape (n_draws, n_cells).
-    n_draws : int
-        How many draws there are.
+    parts : sequence of slice
+        All draws, in blocks that follow each other.
     target : {"sample", "population", "rate"}
         Whose labels.
     rng : numpy.random.Generator
@@ -225,11 +247,9 @@ def draw_ranked(
     RankedTables
         In the order of the draws.
     """
-    size = max(1, min(BLOCK_DRAWS, BLOCK_RATES // max(1, rates(slice(1)).shape[1])))
-    parts = [slice(start, min(start + size, n_draws)) for start in range(0, n_draws, size)]
     kinds: list[RowWeights] = []
     if target == "population":
-        mean = np.sum([rates(part).sum(axis=0) for part in parts], axis=0) / n_draws
+        mean = np.sum([rates(part).sum(axis=0) for part in parts], axis=0) / parts[-1].stop
         kinds = [own.weights(np.minimum(mean, 1.0)) for own in rows]
     found: list[list[RankedDraws]] = [[] for _ in rows]
     for part in track(parts, label="completing labels"):

@@ -162,13 +162,63 @@ def count_rows(
     >>> cells.terms.ravel(), cells.count, cells.n_positive
     (array([0.2, 0.7]), array([2, 1]), array([1, 1]))
     """
+    return count_parts(terms, known, rows, assign_parts(terms, known, rows, parts=parts))
+
+
+def assign_parts(
+    terms: FloatArray, known: EvaluationSet, rows: BoolArray | IntArray, *, parts: int
+) -> IntArray:
+    """Return the cell of each row: those that `count_rows` counts.
+
+    Parameters
+    ----------
+    terms : ndarray of float, shape (n_rows, n_slopes)
+        Terms of each row.
+    known : EvaluationSet
+        Multiplicities.
+    rows : ndarray of bool, shape (n_rows,), or of int
+        Rows that are counted.
+    parts : int
+        Distinct scores at most.
+
+    Returns
+    -------
+    ndarray of int
+        Cell of each counted row, ascending by score.
+    """
+    # The sum of the terms rises with the score, whatever their number.
+    return pool(terms[rows].sum(axis=1), known.count[rows], parts)[2]
+
+
+def count_parts(
+    terms: FloatArray, known: EvaluationSet, rows: BoolArray | IntArray, part: IntArray
+) -> TermCells:
+    """Count the rows of each cell.
+
+    Parameters
+    ----------
+    terms : ndarray of float, shape (n_rows, n_slopes)
+        Terms of each row.
+    known : EvaluationSet
+        Labels and multiplicities.
+    rows : ndarray of bool, shape (n_rows,), or of int
+        Rows that are counted.
+    part : ndarray of int
+        Cell of each of them, by `assign_parts`.
+
+    Returns
+    -------
+    TermCells
+        Counts.
+    """
     x, count, label = terms[rows], known.count[rows], known.y_true[rows]
-    # Rises with the score, whatever the number of terms.
-    _, total, part = pool(x.sum(axis=1), count, parts)
-    columns = [np.bincount(part, weights=count * term, minlength=len(total)) for term in x.T]
-    positive = np.bincount(part, weights=count * (label == 1), minlength=len(total))
+    total = np.bincount(part, weights=count)
+    columns = [np.bincount(part, weights=count * term) for term in x.T]
+    positive = np.bincount(part, weights=count * (label == 1))
     return TermCells(
-        np.stack(columns, axis=1) / total[:, None], total, positive.round().astype(np.int64)
+        np.stack(columns, axis=1) / total[:, None],
+        total.astype(np.int64),
+        positive.round().astype(np.int64),
     )
 
 

@@ -33,10 +33,12 @@ def positive_unlabeled(inputs: RungInputs) -> Bounds:
     Raises
     ------
     ValueError
-        If there is no known positive, or the data contradict beta.
+        If there is no known positive, beta is missing, or the data contradict it.
     """
     if not _n_known_positive(inputs.evaluation):
         raise ValueError("no positive is known, so nothing says how the hidden ones rank")
+    if inputs.beta is None:
+        raise ValueError("beta, the share of positives among unlabeled rows, was not given")
     found = bound_positive_unlabeled(inputs.evaluation, inputs.beta, target=inputs.target)
     asked = [
         metric

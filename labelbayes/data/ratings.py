@@ -221,6 +221,16 @@ class Ratings:
         """Forced choices by item (rows) and option (columns)."""
         return self._frame(self.count_array, np.arange(self.n_items))
 
+    @property
+    def shares(self) -> pd.DataFrame:
+        """Shares of forced choices by item (rows) and option: a 2-1 split is 2/3, never a 1.
+
+        nan where an item has no forced choice.
+        """
+        total = self.count_array.sum(axis=1, keepdims=True)
+        values = np.where(total > 0, self.count_array / np.maximum(total, 1), np.nan)
+        return self._frame(values, np.arange(self.n_items))
+
     @cached_property
     def has_set(self) -> BoolArray:
         """Whether a response set was elicited for each item, shape (n_items,)."""

@@ -115,8 +115,8 @@ def compare_laws(sampled: Posterior, closed: Estimates) -> pd.DataFrame:
     sampled : Posterior
         Draws, from `sample`.
     closed : Estimates
-        Closed forms for the same rows and the same target. They must have no Monte Carlo error of
-        their own.
+        Closed forms for the same rows and the same target. Laws that are made of draws, and so
+        have Monte Carlo error of their own, are not compared.
 
     Returns
     -------
@@ -129,8 +129,8 @@ def compare_laws(sampled: Posterior, closed: Estimates) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the two have other targets or other numbers of labels, share no metric, or a closed law
-        is itself made of draws.
+        If the two have other targets or other numbers of labels, share no metric, or every shared
+        law of `closed` is itself made of draws.
     TypeError
         If an argument is of the wrong type.
 
@@ -240,19 +240,20 @@ def match_laws(sampled: Posterior, closed: Estimates) -> dict[str, tuple[FloatAr
             f"missing; got {closed.n_labeled:,} and {closed.n_unlabeled:,}."
         )
     dataset, groups = sampled.dataset, label_model.completion.groups
-    found = {}
-    for metric in label_model.metrics:
+    found, sampled_laws = {}, []
+    for metric in sampled.metrics:
         values = dataset[metric.name].transpose("chain", "draw", ...).values
         for place, group in enumerate(groups or ("",)):
             name = f"{metric.name}[{group}]" if groups else metric.name
-            if name in closed:
-                law = closed[name]
-                if isinstance(law, DrawsLaw):
-                    raise ValueError(
-                        f"`closed` must hold laws in closed form; that of {name!r} is made of "
-                        "draws. Use an exact or a Gaussian law."
-                    )
-                found[name] = (values[..., place] if groups else values, law)
+            if name in closed and isinstance(closed[name], DrawsLaw):
+                sampled_laws.append(name)
+            elif name in closed:
+                found[name] = (values[..., place] if groups else values, closed[name])
+    if sampled_laws and not found:
+        raise ValueError(
+            f"`closed` must hold laws in closed form; that of {sampled_laws[0]!r} is made of "
+            "draws. Use an exact or a Gaussian law."
+        )
     if not found:
         raise ValueError(
             f"`closed` must share a metric with the draws; got {', '.join(closed)} for draws of "

@@ -336,7 +336,7 @@ def estimate_bins(
     laws: dict[str, Law] = {metric.name: exact_law(metric, known, pairs) for metric in counted}
     methods = dict.fromkeys(laws, "exact law")
     if ranked:
-        rates = drawn_rates(partial(_draw_rates, a + bins.n_positive, b + bins.n_negative))
+        rates = drawn_rates(partial(_draw_rates, bins, a, b))
         rows = RankedRows.from_evaluation(evaluation)
         sampler = RowSampler(rows, cells_of(rows, evaluation, bin_index), known, rates)
         joint = sampled_metrics(asked, sampler)
@@ -358,5 +358,8 @@ def estimate_bins(
     )
 
 
-def _draw_rates(a: FloatArray, b: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-    return rng.beta(a, b, size=(n, len(a)))
+def _draw_rates(
+    bins: ScoreBins, a: float, b: float, n: int, rng: np.random.Generator
+) -> FloatArray:
+    size = (n, len(bins.decision))
+    return rng.beta(a + bins.n_positive, b + bins.n_negative, size)

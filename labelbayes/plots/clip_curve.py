@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -17,6 +19,8 @@ from labelbayes.plots.style import (
     new_axes,
 )
 
+#: Estimators that assume the same have one color.
+_DASHES = ("-", "--", "-.")
 _SIZE = (6.2, 3.8)
 _COLUMNS = ("estimator", "cap", "metric", "mean", "low", "high", "ci_prob", "clipped_share", "ess")
 
@@ -63,7 +67,9 @@ def plot_clip_curve(curve: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if ax is None:
         ax = new_axes(*_SIZE)
     inks = inks_on(ax)
-    for estimator, rows in curve.groupby("estimator", sort=False):
+    for dash, (estimator, rows) in zip(
+        cycle(_DASHES), curve.groupby("estimator", sort=False), strict=False
+    ):
         color = color_of(str(estimator))
         cap = rows["cap"]
         ax.fill_between(cap, rows["low"], rows["high"], color=color, alpha=0.13, linewidth=0)
@@ -72,6 +78,7 @@ def plot_clip_curve(curve: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows["mean"],
             color=color,
             linewidth=1.8,
+            linestyle=dash,
             marker="o",
             markersize=3.5,
             label=str(estimator),

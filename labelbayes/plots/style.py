@@ -14,21 +14,29 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-#: One color per assumption, the same in every figure and table: three rungs take missing labels
-#: to be like labeled ones of the same score, and differ only in how they compute. Each has a
-#: contrast of at least 3 to 1 on white and on a near-black page, and they stay apart for readers
-#: who see no red, no green or no blue; a rung's name always stands beside its color.
+#: One color per assumption, the same in every figure and table: rungs that assume the same and
+#: differ only in how they compute share one. Each has a contrast of at least 3 to 1 on white and
+#: on a near-black page, and they stay apart for readers who see no red, no green or no blue; a
+#: rung's name always stands beside its color.
 PALETTE: dict[str, str] = {
-    "worst case": "#868e99",
-    "labeled rows only": "#b93cba",
-    "coin flips (MaxEnt)": "#876b2c",
-    "shared unknown rate": "#dc7a27",
-    "prevalence": "#9040f7",
-    "calibration taken as known": "#2794ff",
-    "calibration with its uncertainty": "#1d8860",
-    "calibration (Bayes, Platt)": "#1d8860",
-    "calibration (Bayes, bins)": "#1d8860",
-    "calibration (Bayes, tilted)": "#73608b",
+    "worst case": "#988faa",
+    "labeled rows only": "#c077cf",
+    "coin flips (MaxEnt)": "#bb833e",
+    "shared unknown rate": "#fb5570",
+    "prevalence": "#9500ff",
+    "calibration taken as known": "#288efb",
+    "calibration with its uncertainty": "#2ea677",
+    "calibration (Bayes, Platt)": "#2ea677",
+    "calibration (Bayes, bins)": "#2ea677",
+    "calibration (Bayes, tilted)": "#8a5198",
+    "marginal sensitivity (odds ratio 2)": "#8a5198",
+    "outcome model": "#665ac3",
+    "Horvitz-Thompson": "#437246",
+    "Hajek": "#437246",
+    "AIPW": "#fd1afb",
+    "positive-unlabeled": "#cd0840",
+    "unlabeled taken as negative": "#a54873",
+    "optimum": "#f80117",
 }
 
 #: For rungs of the user's own; the name picks one, so that it is the same in every session.

@@ -16,6 +16,8 @@ from labelbayes.results.text import estimate_text, kind_text, text_table
 
 #: What stands in a table where a rung says nothing of a metric.
 NOT_GIVEN = "-"
+#: Metrics side by side in a terminal.
+MOST_COLUMNS = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +164,14 @@ def ladder_text(steps: Ladder, ci_prob: float = CI_PROB) -> str:
     Returns
     -------
     str
-        Lines of equal columns.
+        Lines of equal columns; many metrics stand in blocks, one below the other.
     """
-    rows = [[row[0], *row[2:]] for row in ladder_rows(steps, ci_prob)]
-    return text_table(["rung", *steps.metrics, "interval"], rows)
+    rows = ladder_rows(steps, ci_prob)
+    n_blocks = math.ceil(len(steps.metrics) / MOST_COLUMNS)
+    size = math.ceil(len(steps.metrics) / n_blocks)
+    blocks = []
+    for start in range(0, len(steps.metrics), size):
+        names = steps.metrics[start : start + size]
+        cells = [[row[0], *row[2 + start : 2 + start + len(names)], row[-1]] for row in rows]
+        blocks.append(text_table(["rung", *names, "interval"], cells))
+    return "\n\n".join(blocks)

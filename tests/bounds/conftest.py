@@ -56,3 +56,19 @@ def placements() -> Callable[..., Iterator[Case]]:
             yield make_case(rng, has_ties=has_ties, most=most)
 
     return cases
+
+
+def make_known_sets(n: int, *, n_known: int, seed: int, n_negative: int = 0) -> EvaluationSet:
+    """Positives N(1, 1) and negatives N(0, 1), half each, rounded so that scores tie."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) < n // 2
+    y_true = np.full(n, np.nan)
+    y_true[rng.choice(n // 2, n_known, replace=False)] = 1
+    y_true[n // 2 + rng.choice(n - n // 2, n_negative, replace=False)] = 0
+    return EvaluationSet(y_true, np.round(rng.normal(truth, 1.0), 2), pos_label=1)
+
+
+@pytest.fixture(scope="session")
+def known_sets() -> Callable[..., EvaluationSet]:
+    """Return a function that gives known positives among unlabeled rows."""
+    return make_known_sets

@@ -19,16 +19,6 @@ from labelbayes.metrics.confusion import COUNT_METRICS
 METRICS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 
 
-def known_sets(n: int, *, n_known: int, seed: int, n_negative: int = 0) -> EvaluationSet:
-    """Positives N(1, 1) and negatives N(0, 1), half each, rounded so that scores tie."""
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) < n // 2
-    y_true = np.full(n, np.nan)
-    y_true[rng.choice(n // 2, n_known, replace=False)] = 1
-    y_true[n // 2 + rng.choice(n - n // 2, n_negative, replace=False)] = 0
-    return EvaluationSet(y_true, np.round(rng.normal(truth, 1.0), 2), pos_label=1)
-
-
 def all_ends(result) -> list[float]:
     bounds = result.bounds()
     return [end for span in bounds.values() for end in (span.low, span.high)]
@@ -115,7 +105,7 @@ def test_metrics_at_one_cutoff_are_attained_without_a_band(placements) -> None:
         assert [span.low, span.high] == pytest.approx([values.min(), values.max()])
 
 
-def test_the_order_of_rows_and_the_form_of_counts_change_nothing() -> None:
+def test_the_order_of_rows_and_the_form_of_counts_change_nothing(known_sets) -> None:
     evaluation = known_sets(300, n_known=20, seed=3, n_negative=5)
     shuffled = np.random.default_rng(0).permutation(300)
     other = EvaluationSet(
@@ -137,7 +127,7 @@ def test_the_order_of_rows_and_the_form_of_counts_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_runs_of_unlabeled_rows_change_nothing(monkeypatch, seed) -> None:
+def test_runs_of_unlabeled_rows_change_nothing(monkeypatch, seed, known_sets) -> None:
     evaluation = known_sets(400, n_known=12, seed=seed, n_negative=seed)
     plain = bound_positive_unlabeled(evaluation, 0.35)
     monkeypatch.setattr(score_blocks, "FEW_SCORES", 0)
@@ -164,7 +154,7 @@ def test_without_ties_runs_cost_nothing(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("construction", ["attained", "paper"])
-def test_beta_zero_is_unlabeled_as_negative(construction) -> None:
+def test_beta_zero_is_unlabeled_as_negative(construction, known_sets) -> None:
     evaluation = known_sets(200, n_known=20, seed=1)
     result = bound_positive_unlabeled(evaluation, 0.0, construction=construction)
     labels = np.nan_to_num(evaluation.y_true)
@@ -176,7 +166,7 @@ def test_beta_zero_is_unlabeled_as_negative(construction) -> None:
         assert [span.low, span.high] == pytest.approx([value] * 2)
 
 
-def test_beta_one_leaves_what_needs_a_negative_undefined() -> None:
+def test_beta_one_leaves_what_needs_a_negative_undefined(known_sets) -> None:
     result = bound_positive_unlabeled(known_sets(400, n_known=150, seed=1), 1.0)
     with pytest.raises(ValueError, match="with 250 positives among 250 unlabeled rows"):
         result.auc()
@@ -204,77 +194,6 @@ def test_constant_scores_are_half() -> None:
     assert [result.auc().low, result.auc().high] == [0.5, 0.5]
     precision = result.average_precision()
     assert [precision.low, precision.high] == [0.5, 0.5]
-
-
-@pytest.mark.parametrize(
-    "beta", [(0.2, 0.6), BetaPrior(20, 30), BetaPrior.from_audit(40, 60), Audit(18, 22)]
-)
-def test_a_range_holds_the_bounds_at_every_beta_in_it(beta) -> None:
-    evaluation = known_sets(240, n_known=12, seed=5)
-    wide = bound_positive_unlabeled(evaluation, beta)
-    assert wide.beta.last - wide.beta.first > 15
-    joint = wide.bounds()
-    # The same band, which a prior or an audit makes wider than 95%.
-    level = wide.band.level
-    curves = wide.roc()
-    for count in range(wide.beta.first, wide.beta.last + 1):
-        one = bound_positive_unlabeled(evaluation, count / evaluation.n_unlabeled, ci_prob=level)
-        for name, span in one.bounds().items():
-            assert joint[name].low <= span.low + 1e-12
-            assert joint[name].high >= span.high - 1e-12
-        inside = one.roc()
-        assert (curves["tpr_low"] <= inside["tpr_low"] + 1e-12).all()
-        assert (curves["fpr_low"] <= inside["fpr_low"] + 1e-12).all()
-        assert (curves["fpr_high"] >= inside["fpr_high"] - 1e-12).all()
-
-
-def test_the_lower_area_is_not_monotone_in_beta() -> None:
-    """The smallest lower bound lies inside the range, so the ends of a range are not enough."""
-    evaluation = EvaluationSet([1, 1, *[None] * 8], [3, 4, 3, 3, 5, 3, 0, 4, 3, 4])
-    band = ([0.0, 0.3, 0.8, 0.8], [0.2, 0.7, 1.0, 1.0])
-    low = [
-        bound_positive_unlabeled(evaluation, count / 8, band=band).auc().low
-        for count in (4, 5, 6, 7)
-    ]
-    found = bound_positive_unlabeled(evaluation, (4 / 8, 7 / 8), band=band).auc()
-    assert found.low == min(low) < min(low[0], low[-1]) - 0.3
-
-
-def test_many_counts_are_taken_together_and_still_held() -> None:
-    evaluation = known_sets(2_400, n_known=60, seed=6)
-    wide = bound_positive_unlabeled(evaluation, (0.1, 0.7))
-    assert wide.beta.last - wide.beta.first > 1_200
-    joint = wide.bounds()
-    assert any("taken 4 at a time" in note for note in joint.notes)
-    narrow = []
-    for count in np.linspace(wide.beta.first, wide.beta.last, 15).round().astype(int):
-        one = bound_positive_unlabeled(evaluation, count / evaluation.n_unlabeled).bounds()
-        narrow.append(one)
-        for name, span in one.items():
-            assert joint[name].low <= span.low + 1e-12
-            assert joint[name].high >= span.high - 1e-12
-    # And not much wider: 4 of some 1,000 counts.
-    for name in ("roc_auc", "average_precision", "f1"):
-        assert joint[name].low > min(one[name].low for one in narrow) - 0.02
-        assert joint[name].high < max(one[name].high for one in narrow) + 0.02
-
-
-def test_known_negatives_never_widen_at_a_fixed_number_of_latent_positives() -> None:
-    rng = np.random.default_rng(7)
-    truth = np.arange(200) < 100
-    score = rng.normal(truth, 1.0).round(1)
-    y_true = np.full(200, np.nan)
-    y_true[:15] = 1
-    widths = []
-    for n_negative in (0, 10, 40, 80):
-        some = y_true.copy()
-        some[100 : 100 + n_negative] = 0
-        evaluation = EvaluationSet(some, score, pos_label=1)
-        result = bound_positive_unlabeled(evaluation, 85 / evaluation.n_unlabeled)
-        assert result.beta.first == 85
-        widths.append([span.width for span in result.bounds().values()])
-    assert (np.diff(widths, axis=0) <= 1e-12).all()
-    assert (np.diff(widths, axis=0) < 0).any()
 
 
 @pytest.mark.parametrize("construction", ["attained", "paper"])
@@ -309,7 +228,7 @@ ALTERNATIVES = {
 
 
 @pytest.mark.parametrize("function", [bound_positive_unlabeled, bound_negative_unlabeled])
-def test_every_option_bites(function) -> None:
+def test_every_option_bites(function, known_sets) -> None:
     evaluation = known_sets(160, n_known=8, seed=1, n_negative=9)
     options = [p for p in inspect.signature(function).parameters if p not in ("evaluation", "beta")]
     assert set(options) | {"target"} == set(ALTERNATIVES)
@@ -322,7 +241,7 @@ def test_every_option_bites(function) -> None:
     assert function(evaluation, beta).at()["f1"] != function(evaluation, 0.5).at()["f1"]
 
 
-def test_the_paper_is_up_to_one_row_wider() -> None:
+def test_the_paper_is_up_to_one_row_wider(known_sets) -> None:
     evaluation = known_sets(160, n_known=8, seed=2)
     tight = bound_positive_unlabeled(evaluation, 0.4, band="dkw").auc()
     loose = bound_positive_unlabeled(evaluation, 0.4, band="dkw", construction="paper").auc()
@@ -332,7 +251,7 @@ def test_the_paper_is_up_to_one_row_wider() -> None:
     assert tight.low - loose.low < 2 * 160 / (n_positive * (160 - n_positive))
 
 
-def test_a_violation_of_scar_is_added_to_the_band() -> None:
+def test_a_violation_of_scar_is_added_to_the_band(known_sets) -> None:
     evaluation = known_sets(160, n_known=10, seed=2)
     plain = bound_positive_unlabeled(evaluation, 0.25, band="dkw")
     moved = bound_positive_unlabeled(evaluation, 0.25, band="dkw", scar_violation=0.1)
@@ -345,7 +264,7 @@ def test_a_violation_of_scar_is_added_to_the_band() -> None:
         assert recall == pytest.approx(count / (10 + n_latent))
 
 
-def test_levels_are_joint_and_said() -> None:
+def test_levels_are_joint_and_said(known_sets) -> None:
     evaluation = known_sets(160, n_known=10, seed=2)
     one = bound_positive_unlabeled(evaluation, 0.4)
     both = bound_positive_unlabeled(evaluation, BetaPrior(40, 60))

@@ -65,6 +65,8 @@ def test_what_the_data_cannot_support_is_said() -> None:
     for rung in (positive_unlabeled, unlabeled_negative):
         with pytest.raises(ValueError, match="no positive is known"):
             rung(inputs(nothing, beta=0.5))
+    with pytest.raises(ValueError, match="was not given"):
+        positive_unlabeled(inputs(simulated(1)[0]))
     with pytest.raises(ValueError, match="no row is unlabeled"):
         unlabeled_negative(inputs(EvaluationSet([1, 0], [0.9, 0.1])))
     with pytest.raises(ValueError, match="no statement about a population"):

@@ -75,6 +75,12 @@ def test_ties_are_no_gold_label_whatever_the_options_are_called() -> None:
         assert ratings.gold.tolist() == [-1]
 
 
+def test_a_split_is_a_share_and_no_hard_label() -> None:
+    ratings = Ratings(ITEM, RATER, ANSWER)
+    assert ratings.shares.loc[1].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert ratings.shares.loc[2].isna().all()
+
+
 def test_wide_tables_have_a_row_per_item() -> None:
     frame = pd.DataFrame({"ann": ["A", None], "bob": ["B", ["A", "B"]]}, index=["q1", "q2"])
     ratings = Ratings.from_wide(frame)

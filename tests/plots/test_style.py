@@ -69,18 +69,23 @@ def distance(a, b, eye):
 
 
 #: Rungs that make one assumption, and compute in different ways.
-AT_RANDOM_GIVEN_SCORE = {
-    "calibration with its uncertainty",
-    "calibration (Bayes, Platt)",
-    "calibration (Bayes, bins)",
-}
+SHARED = [
+    {
+        "calibration with its uncertainty",
+        "calibration (Bayes, Platt)",
+        "calibration (Bayes, bins)",
+    },
+    {"calibration (Bayes, tilted)", "marginal sensitivity (odds ratio 2)"},
+    {"Horvitz-Thompson", "Hajek"},
+]
 COLORS = sorted(set(PALETTE.values()))
 
 
 def test_every_assumption_has_a_color_of_its_own() -> None:
     assert {rung.name for rung in RUNGS} == PALETTE.keys()
-    assert len({PALETTE[name] for name in AT_RANDOM_GIVEN_SCORE}) == 1
-    n_assumptions = len(PALETTE) - len(AT_RANDOM_GIVEN_SCORE) + 1
+    for names in SHARED:
+        assert len({PALETTE[name] for name in names}) == 1
+    n_assumptions = len(PALETTE) - sum(len(names) - 1 for names in SHARED)
     assert len({*COLORS, *SPARE_COLORS}) == n_assumptions + len(SPARE_COLORS)
 
 
