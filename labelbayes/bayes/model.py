@@ -253,9 +253,9 @@ class LabelModel:
         -----
         Labels are drawn by counts, in blocks of draws: nothing of size draws x rows is made.
         Where ranking metrics are asked for, labels are drawn row by row, unless few cells tell
-        rows apart: some milliseconds a draw with a million missing labels. For the population,
-        rows are weighted once their labels are completed; beyond 2,048 distinct scores neighbors
-        in rank share weights. Rows of one group are ranked among themselves.
+        rows apart: the cost then grows with the number of missing labels. For the population, rows
+        are weighted once their labels are completed; beyond 2,048 distinct scores neighbors in
+        rank are weighted together. Rows of one group are ranked among themselves.
 
         Ranking metrics that a model cannot tell for a target are left out beside count metrics
         (the notes of `Posterior.estimates` name them), and refused alone.

@@ -10,11 +10,13 @@ import numpy as np
 from labelbayes._checks import FloatArray, check_real
 from labelbayes.bounds.beta_prior import BetaRange
 from labelbayes.bounds.latent_paths import Span, snap
-from labelbayes.bounds.path_extremes import Construction, Reference, cut_range
+from labelbayes.bounds.path_extremes import MOST_SPANS, Construction, Reference
 from labelbayes.bounds.rank_bands import Band
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.metrics.confusion import CountMetric
 
+#: Parts of a range that has more than 400 numbers of latent positives.
+N_STEPS = 100
 #: Cells of the completed confusion matrix.
 Table = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
@@ -110,13 +112,24 @@ def sample_bounds(
     ValueError
         If it contradicts all of them.
     """
-    spans, _ = cut_range(beta.first, beta.last)
     pairs: list[tuple[float, float]] = []
     n_dropped = 0
-    for span in spans:
-        found = _extreme_pairs(known, band, span, construction, reference)
-        n_dropped += 0 if found else span.last - span.first + 1
-        pairs += found
+    steps = _steps(beta.first, beta.last)
+    limits = [
+        latent_limits(known, band, count, construction=construction, reference=reference)
+        for count in steps
+    ]
+    if len(steps) == beta.last - beta.first + 1:
+        for count, at_count in zip(steps, limits, strict=True):
+            found = _pairs_of_one(count, at_count)
+            n_dropped += not found
+            pairs += found
+    else:
+        sides = zip(steps[:-1], steps[1:], limits[:-1], limits[1:], strict=True)
+        for first, last, below, above in sides:
+            found = _pairs_between(Span(first, last), below, above)
+            n_dropped += 0 if found else last - first
+            pairs += found
     if not pairs:
         numbers = (
             f"{beta.first:,}" if beta.first == beta.last else f"{beta.first:,} to {beta.last:,}"
@@ -140,23 +153,33 @@ def sample_bounds(
     return ends, has_undefined, n_dropped
 
 
-def _extreme_pairs(
-    known: Counts, band: Band, span: Span, construction: Construction, reference: Reference
-) -> list[tuple[float, float]]:
+def _steps(first: int, last: int) -> list[int]:
+    """Return every number in a range, or a hundred and one of them, both ends among them."""
+    if last - first < MOST_SPANS:
+        return list(range(first, last + 1))
+    return [first + (last - first) * i // N_STEPS for i in range(N_STEPS + 1)]
+
+
+def _pairs_of_one(count: int, limits: tuple[int, int]) -> list[tuple[float, float]]:
     """Return latent positives above and below the cutoff at which metrics are extreme.
 
-    A count metric rises with the positives above the cutoff and falls with those below. Their
-    limits do not fall as latent positives are added, so over a span the ends of the span hold
-    all between. Beside each corner stands its neighbor, since a corner may be undefined.
+    A count metric rises with the positives above the cutoff and falls with those below. Beside
+    each corner stands its neighbor, since a corner may be undefined.
     """
-    first = latent_limits(known, band, span.first, construction=construction, reference=reference)
-    if span.first == span.last:
-        low, high = first
-        if low > high:
-            return []
-        inside = sorted({low, min(low + 1, high), max(high - 1, low), high})
-        return [(count, span.first - count) for count in inside]
-    last = latent_limits(known, band, span.last, construction=construction, reference=reference)
+    low, high = limits
+    if low > high:
+        return []
+    inside = sorted({low, min(low + 1, high), max(high - 1, low), high})
+    return [(above, count - above) for above in inside]
+
+
+def _pairs_between(
+    span: Span, first: tuple[int, int], last: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """Return pairs that hold all numbers of a span, from the limits at both of its ends.
+
+    Neither limit falls as latent positives are added, and neither rises faster than they do.
+    """
     if first[0] > last[1]:
         return []
     return [(first[0], span.last - last[0]), (last[1], max(0, span.first - first[1]))]
@@ -219,6 +242,22 @@ def counts_at(evaluation: EvaluationSet, threshold: float | None) -> Counts:
         pos_label=1,
         count=evaluation.count,
     ).counts
+
+
+def largest_step(beta: BetaRange) -> int:
+    """Return how many numbers of latent positives are taken together at a cutoff.
+
+    Parameters
+    ----------
+    beta : BetaRange
+        The range.
+
+    Returns
+    -------
+    int
+        1 where each is taken by itself.
+    """
+    return int(np.diff(_steps(beta.first, beta.last)).max(initial=1))
 
 
 def describe_decisions(known: Counts) -> list[str]:

@@ -17,6 +17,7 @@ from labelbayes.bounds.count_bounds import (
     counts_at,
     describe_decisions,
     describe_range,
+    largest_step,
     sample_bounds,
 )
 from labelbayes.bounds.latent_paths import Limits, Span
@@ -245,6 +246,8 @@ class CurveBounds:
         asked, _ = split_metrics(resolve_metrics(metrics, has_score=False))
         known = counts_at(self.evaluation, threshold)
         intervals, reasons, notes = self._at(asked, known)
+        if self.target == "sample":
+            notes += describe_range(0, largest_step(self.beta), self.beta)
         return self._bounds(intervals, reasons, notes)
 
     def _at(

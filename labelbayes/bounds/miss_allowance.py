@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -214,9 +215,20 @@ def _from_audit(
         return _upper_rate(missed, n_audited, level), True, said
     if n_audited == n:
         return missed / n, False, said
-    totals = np.arange(missed, n - (n_audited - missed) + 1)
-    likely = totals[hypergeom.cdf(missed, n, totals, n_audited) >= 1 - level]
-    return float(likely.max()) / n, True, said
+    most = _largest_likely(
+        lambda total: float(hypergeom.cdf(missed, n, total, n_audited)),
+        *(missed, n - (n_audited - missed)),
+        level=level,
+    )
+    return most / n, True, said
+
+
+def _largest_likely(cdf: Callable[[int], float], low: int, high: int, *, level: float) -> int:
+    """Return the largest number whose falling cdf stays at 1 - level or above; `low` has it."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cdf(middle) >= 1 - level else (low, middle - 1)
+    return low
 
 
 def _upper_rate(count: int, n: int, level: float) -> float:
@@ -260,6 +272,7 @@ def _closed_form(
     if missed >= 1:
         return most, True
     # The largest number of indeterminate items of which so few would be marked by chance.
-    totals = np.arange(n_marked, n + 1)
-    likely = totals[binom.cdf(n_marked, totals, 1 - missed) >= 1 - level]
-    return min(most, float(likely.max() - n_marked) / n), True
+    total = _largest_likely(
+        lambda total: float(binom.cdf(n_marked, total, 1 - missed)), n_marked, n, level=level
+    )
+    return min(most, (total - n_marked) / n), True

@@ -70,7 +70,7 @@ def rank_models(
     Returns
     -------
     pandas.DataFrame
-        A row per pair: ``first, second``; ``gold_difference`` (nan where a verdict is missing);
+        A row per pair: ``first, second``; ``gold_difference`` (nan where a verdict or gold label is missing);
         ``low, high``: bounds of M*(first) - M*(second) for these items; ``ci_low, ci_high,
         ci_prob, ci_kind``: confidence interval for items drawn like these; ``order``: the name
         with the higher share, or "open"; ``reason``: empty, "indeterminacy" where the bounds of
@@ -217,7 +217,7 @@ def _compare(
     order = first if ci_low > 0 else second if ci_high < 0 else "open"
     reason = "" if order != "open" else "indeterminacy" if low <= 0 <= high else "sampling"
     gold = math.nan
-    if is_given.all():
+    if is_given.all() and ratings.count_array.any(axis=1).all():
         matched = credit(ratings)
         items = np.arange(n)
         gold = float((matched[items, a] - matched[items, b]).mean())

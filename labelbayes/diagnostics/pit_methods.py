@@ -16,8 +16,8 @@ from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Estimates
 
-#: Draws of the sampled baselines.
-N_DRAWS = 2_000
+#: Draws of the sampled baselines, and refits of the calibrated ones: enough for a PIT value.
+N_DRAWS, N_REFITS = 2_000, 20
 #: What makes p wrong on purpose: added to its log odds, and what they are multiplied by.
 SHIFT, SCALE = 0.5, 1.5
 
@@ -56,7 +56,7 @@ def _pemi(
     def answer(
         evaluation: EvaluationSet, metrics: Sequence[Metric], rng: np.random.Generator
     ) -> Answer:
-        belief = impute(evaluation, how, rng=rng)
+        belief = impute(evaluation, how, n_refits=N_REFITS, rng=rng)
         if change is not None:
             belief = change(evaluation, belief)
         found = estimate_pemi(evaluation, belief, metrics=metrics, method=method, rng=rng)

@@ -171,7 +171,7 @@ def run_pit(
     )
     jobs = [
         (cell, replication)
-        for cell, replication in product(cells, range(wanted))
+        for replication, cell in product(range(wanted), cells)
         if (cell[0], -1.0 if cell[1] is None else cell[1], replication) not in made
     ]
     batches = [jobs[start : start + BATCH] for start in range(0, len(jobs), BATCH)]

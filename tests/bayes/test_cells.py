@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.simulate import simulate_scores
 from labelbayes.metrics.confusion import COUNT_METRICS
+from labelbayes.metrics.registry import resolve_count_metrics
 
 KNOWN = Counts(5, 2, 1, 4, 30, 20)
 
@@ -96,7 +98,8 @@ def test_undefined_metrics_are_nan() -> None:
 
 def test_nothing_has_the_size_of_draws_by_rows() -> None:
     evaluation = mask_mcar(simulate_scores(300_000, rng=0), 0.5, rng=1)
-    label_model = build_bins(evaluation, prior="jeffreys")
+    counted = resolve_count_metrics(None)
+    label_model = replace(build_bins(evaluation, prior="jeffreys"), metrics=counted)
     sizes = [np.size(data.get_value()) for data in label_model.model.data_vars]
     assert max(sizes) <= 11
     shape = (4, 1_000, len(label_model.model.coords["bin"]))

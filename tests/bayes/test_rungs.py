@@ -13,7 +13,7 @@ NAMES = [rung.name for rung in RUNGS if rung.options == ("bayes",)]
 
 @pytest.mark.slow
 def test_bayesian_rungs_stand_above_the_others_and_agree_with_the_refits() -> None:
-    steps = ladder(SOME, metrics=["npv"], bayes=True, truth=COMPLETE, rng=0)
+    steps = ladder(SOME, metrics=["npv", "roc_auc"], bayes=True, truth=COMPLETE, rng=0)
     assert list(steps.results)[-3:] == NAMES
     assert steps.left_out == {}
     refits = steps.results["calibration with its uncertainty"]["npv"]

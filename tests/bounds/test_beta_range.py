@@ -52,6 +52,8 @@ def test_many_counts_are_taken_together_and_still_held(known_sets) -> None:
     assert wide.beta.last - wide.beta.first > 1_200
     joint = wide.bounds()
     assert any("taken 4 at a time" in note for note in joint.notes)
+    assert any("taken 15 at a time" in note for note in wide.at().notes)
+    assert not any("at a time" in n for n in bound_positive_unlabeled(evaluation, 0.1).at().notes)
     narrow = []
     for count in np.linspace(wide.beta.first, wide.beta.last, 15).round().astype(int):
         one = bound_positive_unlabeled(evaluation, count / evaluation.n_unlabeled).bounds()

@@ -72,7 +72,7 @@ def test_the_clip_curve_holds_the_table() -> None:
         np.testing.assert_array_equal(line.get_xdata(), rows["cap"])
         np.testing.assert_array_equal(line.get_ydata(), rows["mean"])
         assert line.get_color() == color_of(line.get_label())
-    assert len({line.get_color() for line in ax.lines}) == 3
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 3
     assert ax.get_xscale() == "log"
     assert ax.get_ylabel() == "recall"
     assert "95% confidence intervals" in _words(ax)
