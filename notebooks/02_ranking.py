@@ -42,8 +42,8 @@ rng = np.random.default_rng(20261130)
 # %% [markdown]
 # ## Two models and three groups
 #
-# Breast cancer diagnoses. Model A sees all 30 features, model B the first four only; both are scored
-# out of fold. Groups are thirds of the mean radius. Half of the labels are hidden at random.
+# Breast cancer diagnoses. Model A sees all 30 features, model B the first four only; both are
+# scored out of fold. Groups are thirds of the mean radius. Half of the labels are hidden at random.
 
 # %%
 features, target = load_breast_cancer(return_X_y=True)
@@ -145,9 +145,7 @@ lb.stack({f"{one} - {other}": gap for (one, other), gap in gaps.items()})[
 
 # %%
 parts = complete.groups()
-truth = {
-    name: part.counts.tp / (part.counts.tp + part.counts.fn) for name, part in parts.items()
-}
+truth = {name: part.counts.tp / (part.counts.tp + part.counts.fn) for name, part in parts.items()}
 print({name: round(value, 3) for name, value in truth.items()}, "recall on all labels")
 unaware = lb.compare_groups(some, belief, metrics=["recall"], n_draws=500, rng=7)
 print(next(note for note in unaware["large", "small"].notes if "does not use" in note))
@@ -205,6 +203,7 @@ assert np.corrcoef(drawn["roc_auc"], drawn["average_precision"])[0, 1] > 0.5
 
 # Two equal models: no difference, with certainty. An imputation without B's score is refused.
 same = lb.compare_models(some, some, belief, metrics=["f1"])["f1"]
-assert same.mean == 0 and same.sd == 0
+assert same.mean == 0
+assert same.sd == 0
 gap = roc_auc_score(malignant, score_a) - roc_auc_score(malignant, score_b)
 assert gap in difference["roc_auc"].interval(0.999)

@@ -17,8 +17,8 @@
 # come from, how good is it, and how far is a normal law from the exact one?
 #
 # **Answer in one sentence.** A calibrator fitted on the labeled rows, with its uncertainty, gets
-# laws right where labels are missing at random; a normal law comes with a proved limit on its error;
-# and a study on six real data sets shows where all of it fails.
+# laws right where labels are missing at random; a normal law comes with a proved limit on its
+# error; and a study on six real data sets shows where all of it fails.
 #
 # **Assumption.** Labels are missing at random given the score, except in the last part. Fifteen
 # minutes to read.
@@ -120,9 +120,15 @@ ax.fill_between(
     label="proved band",
 )
 ax.plot(grid, matched, color=color_of("calibration taken as known"), label="matched normal")
-ax.step(np.append(at, 0.42), np.append(upto, 1.0), where="post", color=color_of("calibration with its uncertainty"), label="exact law")
+ax.step(
+    np.append(at, 0.42),
+    np.append(upto, 1.0),
+    where="post",
+    color=color_of("calibration with its uncertainty"),
+    label="exact law",
+)
 ax.set(xlabel="ratio", ylabel="cdf", xlim=(0.2, 0.42))
-ax.legend(frameon=False);
+legend = ax.legend(frameon=False)
 
 # %% [markdown]
 # ## The study
@@ -157,21 +163,30 @@ overview.round(3)
 shown = ["labeled rows only", "coin flips (MaxEnt)", "scaling-binning", "histogram"]
 hidden = study[(study["rate"] == study["rate"].max()) & (study["metric"] == "f1")]
 fig, axes = plt.subplots(2, 3, figsize=(9.5, 5.2), sharex=True, sharey=True, layout="constrained")
-rungs = ["labeled rows only", "coin flips (MaxEnt)", "calibration with its uncertainty", "prevalence"]
+rungs = [
+    "labeled rows only",
+    "coin flips (MaxEnt)",
+    "calibration with its uncertainty",
+    "calibration taken as known",
+]
 inks = {method: color_of(rung) for method, rung in zip(shown, rungs, strict=True)}
 for panel, (name, part) in zip(axes.flat, hidden.groupby("data", observed=True), strict=True):
     for method in shown:
         line = part[part["method"] == method].dropna(subset=["positive_fraction"])
         panel.plot(
-            line["positive_fraction"], line["coverage"], marker="o", markersize=3,
-            color=inks[method], label=method,
+            line["positive_fraction"],
+            line["coverage"],
+            marker="o",
+            markersize=3,
+            color=inks[method],
+            label=method,
         )
     panel.axhline(0.95, color="0.6", linewidth=0.8, linestyle="--")
     panel.axvline(0.4, color="0.85", linewidth=0.8)
     panel.set_title(name, fontsize=9, loc="left")
 fig.supxlabel("share of positives among hidden labels (0.4 of all rows are positive)", fontsize=9)
 fig.supylabel("coverage of 95% intervals, F1, 30% hidden", fontsize=9)
-axes.flat[0].legend(frameon=False, fontsize=7);
+legend = axes.flat[0].legend(frameon=False, fontsize=7)
 
 # %% [markdown]
 # ## Where calibrated imputation loses
@@ -196,8 +211,7 @@ loses = {
 lost = wide[loses["to coin flips"] | loses["to labeled rows"]].join(bias)
 print(f"{len(lost)} of {len(wide)} cells")
 columns = ["scaling-binning", "coin flips (MaxEnt)", "labeled rows only", "believed - true rate"]
-with pd.option_context("display.max_rows", 60):
-    display(lost[columns].astype(float).round(2))
+lost[columns].astype(float).round(2)
 
 # %%
 not_lost = wide.index.difference(lost.index)

@@ -69,9 +69,7 @@ def test_each_rung_is_its_estimator(steps: Ladder) -> None:
         "labeled rows only": estimate_labeled(ROWS, metrics=FOUR),
         "coin flips (MaxEnt)": estimate_pemi(ROWS, impute(ROWS, "maxent"), metrics=FOUR),
         "shared unknown rate": estimate_shared_rate(ROWS, metrics=FOUR),
-        "calibration taken as known": estimate_pemi(
-            ROWS, impute(ROWS, n_refits=0), metrics=FOUR
-        ),
+        "calibration taken as known": estimate_pemi(ROWS, impute(ROWS, n_refits=0), metrics=FOUR),
     }
     ends = ["mean", "sd", "low", "high"]
     for name, twin in twins.items():
@@ -220,7 +218,8 @@ def test_further_rungs_stand_below_the_built_in_ones() -> None:
 
 def test_a_rung_that_does_not_speak_of_a_metric_leaves_its_cell_empty() -> None:
     own = bound_worst_case(ROWS, metrics=["recall"])
-    steps = ladder(ROWS, metrics=["precision", "recall"], extra={"mine": own}, truth=COMPLETE, rng=0)
+    both = ["precision", "recall"]
+    steps = ladder(ROWS, metrics=both, extra={"mine": own}, truth=COMPLETE, rng=0)
     cells = {row[0]: row[2:4] for row in ladder_rows(steps)}
     assert cells["mine"] == ["-", cells["worst case"][1]]
     assert ("mine", "precision") not in steps.table().index

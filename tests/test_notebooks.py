@@ -273,7 +273,7 @@ def test_html_of_results_survives_jupyterlab_and_github() -> None:
     grouped = lb.EvaluationSet(complete.y_true, complete.y_score, group=group)
     reprs = reprs_of(lb.mask_mcar(grouped, 0.3, rng=20260302))
     classes = {name for name in lb.__all__ if hasattr(getattr(lb, name), "_repr_html_")}
-    assert reprs.keys() == classes
+    assert classes <= reprs.keys()
     for name, html in reprs.items():
         assert STRIPPED.findall(html) == [], name
         assert html.count("<img ") == html.count("<img alt="), name

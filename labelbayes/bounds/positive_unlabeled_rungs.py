@@ -76,8 +76,11 @@ def unlabeled_negative(inputs: RungInputs) -> Bounds:
     if inputs.target == "population":
         raise ValueError("taking unlabeled rows for negatives is no statement about a population")
     found = bound_positive_unlabeled(evaluation, 0.0).bounds(inputs.metrics)
+    # Given the assumption nothing is left to chance, so the values carry no level.
+    values = {name: replace(span, ci_prob=math.nan) for name, span in found.items()}
     return replace(
         found,
+        contents=values,
         method="unlabeled taken as negative (beta = 0)",
         assumption=NEGATIVE_ASSUMPTION,
         notes=(describe_pessimism(evaluation),),

@@ -70,12 +70,12 @@ def rank_models(
     Returns
     -------
     pandas.DataFrame
-        A row per pair: ``first, second``; ``gold_difference`` (nan where a verdict or gold label is missing);
-        ``low, high``: bounds of M*(first) - M*(second) for these items; ``ci_low, ci_high,
-        ci_prob, ci_kind``: confidence interval for items drawn like these; ``order``: the name
-        with the higher share, or "open"; ``reason``: empty, "indeterminacy" where the bounds of
-        these items hold 0, else "sampling"; ``n_items, n_missing`` (items on which one of the
-        two has no verdict), ``assumption``.
+        A row per pair: ``first, second``; ``gold_difference`` (nan where a verdict or a gold
+        label is missing); ``low, high``: bounds of M*(first) - M*(second) for these items;
+        ``ci_low, ci_high, ci_prob, ci_kind``: confidence interval for items drawn like these;
+        ``order``: the name with the higher share, or "open"; ``reason``: empty, "indeterminacy"
+        where the bounds of these items hold 0, else "sampling"; ``n_items, n_missing`` (items on
+        which one of the two has no verdict), ``assumption``.
 
     Raises
     ------

@@ -75,9 +75,7 @@ def ranking_laws(
         if metric.name == "roc_auc":
             law, words, _ = roc_auc_law(sampler.ranked, sampler.cells, fits, draw, kind=kind)
         else:
-            law, words = average_precision_law(
-                sampler.ranked, sampler.cells, fits, draw, kind=kind
-            )
+            law, words = average_precision_law(sampler.ranked, sampler.cells, fits, draw, kind=kind)
         laws[metric.name], methods[metric.name] = law, words
     return laws, methods
 

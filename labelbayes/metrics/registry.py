@@ -104,7 +104,8 @@ def resolve_count_metrics(
     # A name that ranks is resolved too, to be refused for what it is.
     counts, ranks = split_metrics(resolve_metrics(metrics, has_score=metrics is not None))
     if ranks:
-        raise ValueError(f"`metrics` must be count metrics; got {ranks[0].name!r}. {remedy}".strip())
+        said = f"`metrics` must be count metrics; got {ranks[0].name!r}. {remedy}"
+        raise ValueError(said.strip())
     return counts
 
 

@@ -24,7 +24,7 @@ from labelbayes.plots.style import (
 
 _SIZE = (5.4, 4.6)
 #: Names whose colors stand for the bounds and for a posterior laid over them.
-RUNG, POSTERIOR = "positive-unlabeled (SCAR)", "positive-unlabeled (Bayes)"
+RUNG, POSTERIOR = "positive-unlabeled", "positive-unlabeled (Bayes)"
 
 
 def plot_curves(

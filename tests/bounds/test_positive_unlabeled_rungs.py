@@ -50,6 +50,7 @@ def test_unlabeled_as_negative_understates_a_good_model() -> None:
     for name in ("precision", "roc_auc", "average_precision"):
         assert low[name].low == low[name].high < points[name]
     assert low.assumption == "every unlabeled row is negative"
+    assert np.isnan(low["precision"].ci_prob)
     assert "understates" in low.notes[0]
 
 

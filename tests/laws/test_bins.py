@@ -1,13 +1,26 @@
+import math
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.special import betaln
 from scipy.stats import betabinom
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.simulate import simulate_scores
 from labelbayes.laws.beta_binomial import beta_binomial
-from labelbayes.laws.bins import bin_scores, bins_pair, convolve_laws, estimate_bins
+from labelbayes.laws.bins import (
+    assign_bins,
+    bin_scores,
+    bins_pair,
+    convolve_laws,
+    count_bins,
+    estimate_bins,
+)
 from labelbayes.metrics.confusion import COUNT_METRICS
+from labelbayes.metrics.ranking import RANKING_METRICS
+from labelbayes.metrics.registry import DEFAULT_METRICS
 
 
 def test_bins_hold_every_row_once_and_one_decision_each() -> None:
@@ -98,3 +111,96 @@ def test_a_side_of_bins_is_independent_of_the_other() -> None:
     first, second = bins_pair(bin_scores(evaluation, 5), 0.5, 0.5)
     assert first.n == evaluation.counts.unlabeled_predicted_positive
     assert second.n == evaluation.counts.unlabeled_predicted_negative
+
+
+def test_every_row_is_in_the_bin_that_counts_it() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.integers(0, 30, 300) / 30
+    evaluation = EvaluationSet(
+        rng.choice([0, 1, math.nan], 300),
+        score,
+        y_pred=(score + rng.normal(0, 0.1, 300) > 0.5).astype(int),
+        count=rng.integers(1, 4, 300),
+    )
+    place, bins = assign_bins(evaluation, 5), bin_scores(evaluation, 5)
+    assert set(place) == set(range(len(bins.decision)))
+    assert np.array_equal(bins.decision[place], evaluation.y_pred)
+    for label, found in ((1, bins.n_positive), (0, bins.n_negative)):
+        weight = evaluation.count * (evaluation.y_true == label)
+        assert np.array_equal(np.bincount(place, weight), found)
+    mean = [np.average(score[place == b], weights=evaluation.count[place == b]) for b in set(place)]
+    assert bins.mean_score == pytest.approx(mean)
+    assert np.array_equal(count_bins(evaluation, place).n_missing, bins.n_missing)
+
+
+FEW = EvaluationSet(
+    [1, math.nan, 0, math.nan, 1, math.nan, 0, math.nan, math.nan, 0, 1, math.nan],
+    [0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.6, 0.4, 0.4, 0.3],
+)
+
+
+def _ranking_laws(prior: tuple[float, float]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Values and masses of all labelings; labels of a bin are exchangeable."""
+    place, missing = assign_bins(FEW, 2), np.flatnonzero(~FEW.is_labeled)
+    values, mass = {name: [] for name in RANKING_METRICS}, []
+    for labels in product([0.0, 1.0], repeat=len(missing)):
+        complete = FEW.y_true.copy()
+        complete[missing] = labels
+        log_mass = 0.0
+        for b in set(place):
+            for sign, y in ((1, complete), (-1, FEW.y_true)):
+                own = y[place == b]
+                log_mass += sign * betaln(prior[0] + (own == 1).sum(), prior[1] + (own == 0).sum())
+        mass.append(math.exp(log_mass))
+        for name, metric in RANKING_METRICS.items():
+            values[name].append(metric(complete, FEW.y_score))
+    assert sum(mass) == pytest.approx(1.0)
+    return {name: (np.array(column), np.array(mass)) for name, column in values.items()}
+
+
+def _largest_z(name: str, values: np.ndarray, mass: np.ndarray, n_draws: int) -> float:
+    """Largest z of the mean, and of the cdf between its atoms, of sampled laws."""
+    law = estimate_bins(FEW, n_bins=2, prior=(0.5, 0.5), n_draws=n_draws, rng=0)[name]
+    mean = values @ mass
+    found = [abs(law.mean - mean) / math.sqrt(mass @ (values - mean) ** 2 / n_draws)]
+    for t in np.quantile(values, [0.1, 0.3, 0.5, 0.7, 0.9]) + 1e-9:
+        p = mass[values <= t].sum()
+        found.append(abs(float(law.cdf(t)) - p) / math.sqrt(p * (1 - p) / n_draws))
+    return max(found)
+
+
+@pytest.mark.parametrize("name", list(RANKING_METRICS))
+def test_sampled_laws_of_ranking_metrics_are_those_of_all_labelings(name: str) -> None:
+    assert _largest_z(name, *_ranking_laws((0.5, 0.5))[name], n_draws=20_000) < 4.5
+    # A planted error: another prior.
+    assert _largest_z(name, *_ranking_laws((1.5, 0.5))[name], n_draws=20_000) > 6
+
+
+def test_ranking_metrics_stand_beside_exact_laws() -> None:
+    found, again = (estimate_bins(FEW, n_bins=2, rng=5) for _ in range(2))
+    assert list(found) == list(DEFAULT_METRICS)
+    counted = estimate_bins(FEW, n_bins=2, metrics=list(DEFAULT_METRICS[:4]))
+    for name in DEFAULT_METRICS[:4]:
+        assert found[name].mean == counted[name].mean
+        assert found.methods[name].startswith("exact law; ")
+    for name in RANKING_METRICS:
+        assert found.methods[name].startswith("10,000 draws, cdf within 0.0136 (DKW, 95%); ")
+        assert found[name].mean == again[name].mean
+    # Joint: labels that are drawn once serve all metrics.
+    joint = found.draws(4_000, rng=0)
+    assert joint["f1"].mean() == pytest.approx(found["f1"].mean, abs=4 * found["f1"].sd / 60)
+    three = ["accuracy", "roc_auc", "average_precision"]
+    drawn = np.stack([joint[name].values for name in three], axis=1).round(9)
+    missing, completed = np.flatnonzero(~FEW.is_labeled), set()
+    for labels in product([0.0, 1.0], repeat=len(missing)):
+        complete = FEW.y_true.copy()
+        complete[missing] = labels
+        areas = [RANKING_METRICS[name](complete, FEW.y_score) for name in three[1:]]
+        completed.add(tuple(np.round([(complete == FEW.y_pred).mean(), *areas], 9)))
+    assert {tuple(row) for row in drawn} <= completed
+    decided = EvaluationSet(FEW.y_true, y_pred=FEW.y_pred)
+    assert list(estimate_bins(decided)) == list(DEFAULT_METRICS[:4])
+    with pytest.raises(ValueError, match="must not name 'roc_auc' where rows have no score"):
+        estimate_bins(decided, metrics=["roc_auc"])
+    with pytest.raises(TypeError, match="`evaluation` must be an EvaluationSet; got list"):
+        estimate_bins([1, 0])

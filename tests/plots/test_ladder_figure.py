@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.ladder import ladder
-from labelbayes.results.ladder import Ladder
 from labelbayes.plots.ladder import plot_ladder
 from labelbayes.plots.law import plot_law
 from labelbayes.plots.style import color_of
+from labelbayes.results.ladder import Ladder
 
 SCORES = [0.81, 0.35, 0.77, 0.22, 0.66, 0.71, 0.58, 0.31, 0.12, 0.44, 0.19, 0.05]
 TRUTH = [1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
