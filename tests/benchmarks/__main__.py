@@ -1,17 +1,19 @@
 """Print one table a subject."""
 
-import importlib.util
+import importlib
+import time
 
 import pandas as pd
 
 #: Module of this folder -> its function that returns rows (one mapping a row).
 SUBJECTS = {
     "bayes": "bayes_rows",
+    "certificate": "certificate_rows",
     "engine": "engine_rows",
     "imputation": "imputation_rows",
     "metrics": "metric_rows",
-    "positive_unlabeled": "positive_unlabeled_rows",
     "optimal": "optimal_rows",
+    "positive_unlabeled": "positive_unlabeled_rows",
     "ranking": "ranking_rows",
     "row_draws": "draw_rows",
     "weighting": "weighting_rows",
@@ -19,12 +21,14 @@ SUBJECTS = {
 
 
 def main() -> None:
-    """Run every subject that has been written."""
+    """Run every subject."""
     for module, function in SUBJECTS.items():
-        name = f"tests.benchmarks.{module}"
-        if importlib.util.find_spec(name) is not None:
-            rows = getattr(importlib.import_module(name), function)()
-            print(f"\n{module}\n{pd.DataFrame(rows).to_string(index=False)}")
+        started = time.perf_counter()
+        rows = getattr(importlib.import_module(f"tests.benchmarks.{module}"), function)()
+        seconds = time.perf_counter() - started
+        print(
+            f"\n{module} ({seconds:.0f} s)\n{pd.DataFrame(rows).to_string(index=False)}", flush=True
+        )
 
 
 if __name__ == "__main__":
