@@ -16,8 +16,9 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.simulate import simulate_scores
 from labelbayes.imputation.impute import impute
+from labelbayes.metrics.registry import DEFAULT_METRICS
 
-METRICS = ["accuracy", "precision", "recall", "f1"]
+METRICS = list(DEFAULT_METRICS)
 
 
 @pytest.fixture(scope="module")
