@@ -256,6 +256,15 @@ def reprs_of(evaluation: lb.EvaluationSet) -> dict[str, str]:
     outcome = lb.fit_outcome(evaluation.y_pred, evaluation, rng=5)
     shown += [propensity, outcome, lb.check_weights(evaluation, propensity)]
     shown.append(lb.compare_weighting(evaluation, propensity, outcome=outcome))
+    only_positives = lb.EvaluationSet(
+        np.where(evaluation.y_true == 1, 1.0, np.nan), evaluation.y_score, group=evaluation.group
+    )
+    shown += [
+        lb.bound_positive_unlabeled(only_positives, 0.2),
+        lb.sweep_beta({"<svg>": only_positives}, betas=[0.1, 0.2]),
+        lb.estimate_curves(evaluation, imputation, n_draws=20, rng=6),
+        lb.Ratings(["<b>", "<b>"], ["r1", "r2"], ["<svg>", "no"]),
+    ]
     model = lb.build_imputation(evaluation, imputation, concentration=10)
     posterior = lb.sample(model, rng=3)
     shown += [model, posterior, posterior.diagnostics]

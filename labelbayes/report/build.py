@@ -9,10 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import numpy.typing as npt
 
+from labelbayes._checks import check_type, make_rng
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.ladder import ladder
-from labelbayes.metrics.registry import Metric
+from labelbayes.metrics.registry import Metric, resolve_metrics
+from labelbayes.report.groups import (
+    GroupReport,
+    believe_with_group,
+    name_group_in_assumptions,
+    report_groups,
+)
 from labelbayes.report.words import (
     FactsOfData,
     notebook_html,
@@ -40,6 +47,9 @@ class Report:
         Seed of refits and draws; None where a generator or fresh entropy was used.
     version : str
         Version of labelbayes.
+    groups : GroupReport or None
+        The metrics of each group and the differences between groups; None where rows have no
+        group.
 
     See Also
     --------
@@ -52,6 +62,7 @@ class Report:
     ladder: Ladder
     seed: int | None
     version: str
+    groups: GroupReport | None = None
 
     @property
     def verdict(self) -> str:
@@ -61,14 +72,14 @@ class Report:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the numbers mean and what was assumed, one sentence each."""
-        return sentences_of(self.facts, self.ladder)
+        return sentences_of(self.facts, self.ladder, self.groups)
 
     def __repr__(self) -> str:
         """Return the facts, the ladder and the verdict as text."""
-        return report_text(self.title, self.facts, self.ladder)
+        return report_text(self.title, self.facts, self.ladder, self.groups)
 
     def _repr_html_(self) -> str:
-        return notebook_html(self.title, self.facts, self.ladder)
+        return notebook_html(self.title, self.facts, self.ladder, self.groups)
 
 
 def build_report(
@@ -92,7 +103,7 @@ def build_report(
     Parameters
     ----------
     evaluation : EvaluationSet
-        The data.
+        The data. With a group for each row, the report speaks of each group too.
     truth : EvaluationSet, optional
         The same rows with all labels, where they are known after all.
     metrics : sequence of str, CountMetric or RankingMetric, optional
@@ -101,7 +112,8 @@ def build_report(
     target : {"sample", "population"}, default "sample"
         The metrics of these rows once all labels are known, or of rows drawn like these.
     imputation : Imputation, optional
-        Your own belief about the missing labels, in place of the default calibration.
+        Your own belief about the missing labels, in place of the default calibration. With groups
+        that is Platt scaling on the score and the group.
     beta, propensity, outcome, soft_labels : optional
         What is known beside the labels; see `ladder`.
     bayes : bool, default False
@@ -133,6 +145,9 @@ def build_report(
     -----
     **Assumes** on each rung what stands beside it, and on all of them that rows are independent.
 
+    A p that does not know the group pulls differences between groups toward zero. So p is fitted
+    with the group in it, and a note says so where that cannot be.
+
     Examples
     --------
     >>> evaluation = EvaluationSet([1, 0, None, 1, 0], [0.9, 0.2, 0.8, 0.4, 0.1])
@@ -144,11 +159,19 @@ def build_report(
         raise TypeError(
             f"`title` must be a text; got {type(title).__name__}. Leave it out for the default."
         )
+    # Without groups the ladder is that of `ladder(..., rng=rng)`; with them, so are its other rungs.
+    generator = make_rng(rng)
+    belief, reason, is_fitted = imputation, "", False
+    if isinstance(evaluation, EvaluationSet) and evaluation.group is not None:
+        fit_rng, group_rng = generator.spawn(2)
+        if imputation is None:
+            belief, reason = believe_with_group(evaluation, fit_rng)
+            is_fitted = not reason
     steps = ladder(
         evaluation,
         metrics=metrics,
         target=target,
-        imputation=imputation,
+        imputation=belief,
         beta=beta,
         propensity=propensity,
         outcome=outcome,
@@ -156,10 +179,27 @@ def build_report(
         bayes=bayes,
         extra=extra,
         truth=truth,
-        rng=rng,
+        rng=generator,
     )
+    groups = None
+    if evaluation.group is not None:
+        groups = report_groups(
+            evaluation,
+            belief,
+            reason,
+            metrics=resolve_metrics(metrics, has_score=evaluation.y_score is not None),
+            target=target,
+            rng=group_rng,
+        )
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
-    return Report(title, _facts(evaluation), steps, seed, installed_version())
+    return Report(
+        title,
+        _facts(evaluation),
+        name_group_in_assumptions(steps) if is_fitted else steps,
+        seed,
+        installed_version(),
+        groups,
+    )
 
 
 def _facts(evaluation: EvaluationSet) -> FactsOfData:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -205,38 +206,86 @@ def report_groups(
     masks = {name: np.asarray(evaluation.group == name) for name in shown}
     parts = {name: evaluation.subset(mask) for name, mask in masks.items()}
     notes = [SAME_MEANING]
-    bounds, estimates, differences = {}, {}, {}
-    try:
-        for name, part in parts.items():
-            bounds[name] = bound_worst_case(part, metrics=metrics, target=target)
-        if belief is not None:
-            for name, part in track(parts.items(), total=len(parts), label="groups"):
-                estimates[name] = estimate_pemi(
-                    part, belief.subset(masks[name]), metrics=metrics, target=target, rng=rng
-                )
-    except ValueError as failed:  # what the data cannot support is said, not hidden
-        bounds, estimates, reason = dict(bounds), {}, str(failed)
-    if belief is None or not estimates:
+    estimates: dict[str, Estimates] = {}
+    differences: dict[tuple[str, str], Estimates] = {}
+    if belief is None:
         notes.append(f"No estimates by group: {reason}")
     else:
-        notes += [f"Left out of p: {reason}"] if reason else []
-        if not belief.knows(evaluation.group):
-            notes.append(not_known("the group", "zero"))
+        for name, part in track(parts.items(), total=len(parts), label="groups"):
+            estimates[name] = estimate_pemi(
+                part, belief.subset(masks[name]), metrics=metrics, target=target, rng=rng
+            )
         notes += _undefined(estimates)
+        if not belief.knows(evaluation.group):
+            notes.append(f"{not_known('the group', 'zero')} {reason}".strip())
+        differences = _compare(evaluation, belief, parts, metrics, target, rng)
         if len(parts) == 1:
             notes.append(ONE_GROUP)
-        else:
-            differences = _compare(evaluation, belief, parts, metrics, target, rng)
         if len(differences) > 1:
             notes.append(multiplicity(len(differences), "pairs of groups"))
     return GroupReport(
         {name: part.counts for name, part in parts.items()},
-        bounds,
+        {
+            name: bound_worst_case(part, metrics=metrics, target=target)
+            for name, part in parts.items()
+        },
         estimates,
         differences,
         not_shown,
         tuple(metric.name for metric in metrics),
-        belief.method if belief and estimates else "",
-        belief.assumption if belief and estimates else "",
+        "" if belief is None else belief.method,
+        "" if belief is None else belief.assumption,
         tuple(notes),
     )
+
+
+def _choose(evaluation: EvaluationSet) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names of the largest groups and those of the others, each in order."""
+    sizes = {name: part.n for name, part in evaluation.groups().items()}
+    largest = set(sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS])
+    return (
+        [name for name in sizes if name in largest],
+        tuple(name for name in sizes if name not in largest),
+    )
+
+
+def _undefined(estimates: Mapping[str, Estimates]) -> list[str]:
+    return [
+        f"{group}: {undefined(metric, row['undefined_prob'], row['undefined_reason'])}"
+        for group, result in estimates.items()
+        for metric, row in result.records().items()
+        if row["undefined_prob"] > 0
+    ]
+
+
+def _compare(
+    evaluation: EvaluationSet,
+    belief: Imputation,
+    parts: Mapping[str, EvaluationSet],
+    metrics: Sequence[Metric],
+    target: Target,
+    rng: np.random.Generator,
+) -> dict[tuple[str, str], Estimates]:
+    """Return the differences of all pairs where groups are few, else those from the largest."""
+    largest = max(parts, key=lambda name: parts[name].n)
+    if len(parts) <= MOST_IN_PAIRS:
+        pairs = list(combinations(parts, 2))
+    else:
+        pairs = [(name, largest) for name in parts if name != largest]
+    differences = {}
+    for first, second in track(pairs, label="differences"):
+        rows = np.isin(evaluation.group, [first, second])
+        both = evaluation.subset(rows)
+        # Groups are compared in the order of their names: these two make it first less second.
+        named = EvaluationSet(
+            both.y_true,
+            both.y_score,
+            y_pred=both.y_pred,
+            group=np.where(both.group == first, "1", "2"),
+            count=both.count,
+        )
+        compared = compare_groups(
+            named, belief.subset(rows), metrics=metrics, target=target, rng=rng
+        )
+        differences[first, second] = compared["1", "2"]
+    return differences

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from labelbayes._checks import BoolArray, FloatArray, IntArray, check_whole, make_rng
 from labelbayes.data.columns import as_column
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.features import MOST_LEVELS, as_numbers
 
 #: Inverse strength of the ridge in the default model: it keeps separable data finite and moves
 #: probabilities of ordinary data in the fourth digit.
@@ -34,7 +35,7 @@ def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tup
     Returns
     -------
     ndarray of float, shape (n_rows, k')
-        Numbers; an indicator for each value of a column of words.
+        Numbers, times in days; an indicator for each value of a column of words or categories.
     tuple of str
         Names of the columns of `X`.
     tuple of str, length k'
@@ -43,7 +44,8 @@ def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tup
     Raises
     ------
     ValueError
-        If the number of rows differs, there is no column, or a number is missing or infinite.
+        If the number of rows differs, there is no column or one twice, a value is missing or
+        infinite, or a column has more than 200 different words.
     TypeError
         If `X` is no table.
     """
@@ -53,21 +55,17 @@ def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tup
             f"`X` must hold one row per row of the evaluation and at least one column, "
             f"shape ({n_rows}, k); got {frame.shape}."
         )
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise ValueError(f"`X` must have one column per name; got {twice[0]!r} twice. Rename one.")
     names = tuple(str(name) for name in frame.columns)
-    parts: list[npt.NDArray[Any]] = []
+    parts: list[FloatArray] = []
     columns: list[str] = []
     for name, label in zip(names, frame.columns, strict=True):
-        column = frame[label]
-        if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-            parts.append(_as_numbers(name, column)[:, None])
-            columns.append(name)
-        else:
-            words = column.astype(str).to_numpy(dtype=object)
-            levels = np.unique(words)
-            parts.append(words[:, None] == levels[None, :])
-            columns += [f"{name}={level}" for level in levels]
-    matrix = np.hstack([np.asarray(part, dtype=np.float64) for part in parts])
-    return matrix, names, tuple(columns)
+        part, levels = _encode(name, frame[label])
+        parts.append(part)
+        columns += [f"{name}={level}" for level in levels] or [name]
+    return np.hstack(parts), names, tuple(columns)
 
 
 def _as_frame(X: Any) -> pd.DataFrame:
@@ -75,7 +73,9 @@ def _as_frame(X: Any) -> pd.DataFrame:
         return X
     if isinstance(X, pd.Series):
         return X.to_frame(name="x" if X.name is None else X.name)
-    array = np.asarray(X)
+    # NumPy makes words of numbers beside words, and forgets what is masked.
+    is_list = isinstance(X, (list, tuple))
+    array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X, object if is_list else None)
     if array.ndim not in (1, 2):
         raise TypeError(
             f"`X` must be a table of one row per row of the evaluation; got shape {array.shape}."
@@ -84,16 +84,36 @@ def _as_frame(X: Any) -> pd.DataFrame:
     return pd.DataFrame(table, columns=[f"x{k}" for k in range(table.shape[1])])
 
 
-def _as_numbers(name: str, column: pd.Series) -> FloatArray:
-    values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = ~np.isfinite(values)
+def _encode(name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
+    """Return a column as numbers, or one indicator for each of its words, and these words."""
+    column = as_column(f"X[{name!r}]", values)
+    is_category = isinstance(values.dtype, pd.CategoricalDtype)
+    numbers = None if is_category else as_numbers(f"X[{name!r}]", column)
+    bad = column.is_missing if numbers is None else ~np.isfinite(numbers)
     if bad.any():
         where = int(np.argmax(bad))
+        found = "nan" if column.is_missing[where] else column.values[where]
         raise ValueError(
-            f"`X` must hold finite numbers; column {name!r} has {values[where]} at row {where} "
-            f"({int(bad.sum())} such values). Fill them in, and add a column that says where."
+            f"`X` must hold no missing and no infinite values; column {name!r} has {found} at row "
+            f"{where} ({int(bad.sum())} such values). Fill them in, and add a column that says "
+            "where."
         )
-    return values
+    if numbers is not None:
+        return numbers[:, None], []
+    try:
+        codes, levels = pd.factorize(column.values)
+    except TypeError:
+        raise TypeError(
+            f"`X` must hold one number or word per cell; column {name!r} holds collections."
+        ) from None
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"`X` must hold at most {MOST_LEVELS} different words per column; column {name!r} has "
+            f"{len(levels):,}. Group them, or pass numbers."
+        )
+    words = np.array([str(level) for level in levels], dtype=object)
+    sorted_words = np.unique(words)
+    return (words[codes][:, None] == sorted_words).astype(np.float64), sorted_words.tolist()
 
 
 def read_time(time: npt.ArrayLike | None, n_rows: int) -> IntArray | None:
@@ -196,10 +216,10 @@ def cross_fit(
         Probabilities.
     """
     folds = check_whole("n_folds", n_folds, least=1)
-    if model is not None and not hasattr(model, "predict_proba"):
-        raise TypeError(
-            f"`model` must be a classifier with `predict_proba`; got {type(model).__name__}."
-        )
+    if folds > len(target):
+        raise ValueError(f"`n_folds` must be at most the number of rows, {len(target)}; got {folds}.")
+    if model is not None:
+        _check_model(model)
     # Rows are put into an order of their own, so that theirs in the table changes nothing.
     order = _canonical_order(X, evaluation, target)
     if model is None:
@@ -209,12 +229,24 @@ def cross_fit(
     is_known = ~np.isnan(target)
     generator = make_rng(rng)
     for train, test in _splits(order, target, folds, time, generator, units):
+        if not test.any():
+            continue  # more folds than rows of a kind
         learned = order[(train & is_known)[order]]
         ready = _seeded(model, generator)
         p[test] = _fit_predict(
             ready, X[learned], target[learned], evaluation.count[learned], X[test]
         )
     return p
+
+
+def _check_model(model: Any) -> None:
+    is_class = isinstance(model, type)
+    if is_class or not (hasattr(model, "predict_proba") and hasattr(model, "get_params")):
+        found = f"the class {model.__name__}" if is_class else type(model).__name__
+        raise TypeError(
+            "`model` must be a scikit-learn classifier with `predict_proba`, such as "
+            f"LogisticRegression(); got {found}."
+        )
 
 
 def _canonical_order(X: FloatArray, evaluation: EvaluationSet, target: FloatArray) -> IntArray:
@@ -224,6 +256,8 @@ def _canonical_order(X: FloatArray, evaluation: EvaluationSet, target: FloatArra
 
 
 def _standardize(X: FloatArray) -> FloatArray:
+    top = np.abs(X).max(axis=0)
+    X = X / np.where(top > 1e100, top, 1.0)  # squares would overflow
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
@@ -310,5 +344,11 @@ def _fit_predict(
             f"`model` must take `sample_weight` where rows have a count above 1; "
             f"{type(model).__name__} does not. Repeat the rows instead."
         )
-    p = model.predict_proba(X_test)
-    return np.asarray(p[:, list(model.classes_).index(1)], dtype=np.float64)
+    p = np.asarray(model.predict_proba(X_test), dtype=np.float64)
+    is_table = p.shape == (len(X_test), len(model.classes_))
+    if not is_table or not ((p >= 0) & (p <= 1 + 1e-9)).all():
+        raise ValueError(
+            f"`model` must give a probability in [0, 1] per row and class; the `predict_proba` of "
+            f"{type(model).__name__} does not."
+        )
+    return np.minimum(p[:, list(model.classes_).index(1)], 1.0)

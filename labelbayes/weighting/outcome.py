@@ -11,7 +11,7 @@ import numpy.typing as npt
 from labelbayes._checks import check_probabilities, check_type
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.weighting.cross_fitting import cross_fit, read_features, read_time
-from labelbayes.weighting.propensity import RowProbabilities, fit_text
+from labelbayes.weighting.propensity import RowProbabilities, fit_text, read_reals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,4 +141,5 @@ def read_outcome(outcome: Outcome | npt.ArrayLike, n_rows: int) -> Outcome:
                 f"`outcome` must have been fitted on these rows, {n_rows}; it has {len(outcome.p)}."
             )
         return outcome
-    return Outcome(check_probabilities("outcome", outcome, n_rows), "P(y = 1) as given")
+    p = check_probabilities("outcome", read_reals("outcome", outcome), n_rows)
+    return Outcome(p, "P(y = 1) as given")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from labelbayes._checks import FloatArray, check_probabilities, check_type, read_only
 from labelbayes._html import table_html
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.weighting.cross_fitting import cross_fit, read_features, read_time
 
@@ -246,11 +247,44 @@ def check_propensities(values: npt.ArrayLike, n_rows: int) -> FloatArray:
     ------
     ValueError
         If the shape is wrong, or a value is nan or outside [0, 1].
+    TypeError
+        If a value is no number.
     """
+    p = read_reals("propensity", values)
     try:
-        return check_probabilities("propensity", values, n_rows)
+        return check_probabilities("propensity", p, n_rows)
     except ValueError as error:
         # Calibration is no remedy here.
         sentence = str(error).replace(" Calibrate scores first, e.g. with `impute`.", "")
         hint = "" if "shape" in sentence else " Pass P(labeled), not the weight 1 / P."
         raise ValueError(sentence + hint) from None
+
+
+def read_reals(name: str, values: object) -> FloatArray:
+    """Return one number per row out of any container.
+
+    Parameters
+    ----------
+    name : str
+        Argument name.
+    values : array_like of float, shape (n_rows,)
+        Numbers; text is none.
+
+    Returns
+    -------
+    ndarray of float, shape (n_rows,)
+        The numbers, nan where missing or masked.
+
+    Raises
+    ------
+    TypeError
+        If it is no column of numbers, or what another model was fitted for.
+    ValueError
+        If it is not one-dimensional.
+    """
+    if isinstance(values, RowProbabilities):
+        raise TypeError(
+            f"`{name}` must be P(labeled) or P(y = 1), whichever it names; got the "
+            f"{type(values).__name__} of the other model. Exchange the two."
+        )
+    return as_reals(name, as_column(name, values)).astype(np.float64)
