@@ -6,10 +6,14 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+import numpy as np
+import pandas as pd
+
+from labelbayes._checks import FloatArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.examples import load_breast_cancer_scores
 from labelbayes.data.masking import mask_mnar
@@ -17,6 +21,8 @@ from labelbayes.data.read import read_evaluation
 from labelbayes.report.build import Report, build_report, installed_version
 from labelbayes.report.write import check_directory, write_report
 from labelbayes.results.sentences import TARGETS
+from labelbayes.weighting.outcome import fit_outcome
+from labelbayes.weighting.propensity import fit_propensity
 
 #: Names that sentences of the library use -> what they are called here.
 _OPTIONS = {
@@ -26,8 +32,25 @@ _OPTIONS = {
     "threshold": "--threshold",
     "pos_label": "--pos-label",
     "missing": "--missing",
+    "group": "--group",
+    "propensity": "--propensity",
+    "outcome": "--outcome",
+    "soft_labels": "--soft-label",
     "directory": "--output",
 }
+#: Options that name a column of probabilities, and what is to be passed instead of a usual mistake.
+_PROBABILITIES = {
+    "propensity": " Pass P(label seen), not the weight 1 / P.",
+    "outcome": "",
+    "soft_labels": "",
+}
+#: How far a probability may lie outside [0, 1] by round-off.
+_ROUND_OFF = 1e-9
+_ASK_FOR_BETA = (
+    "Only positives are labeled. `--beta` adds the positive-unlabeled bounds: pass the share of "
+    "positives among rows without a label, as a number or as LOW,HIGH. These labels cannot tell "
+    "it: it comes from an audit, or from knowledge beside them."
+)
 _DEMO_RATE = 0.3
 _INTERRUPTED = 130
 _NOT_PRINTED = 1
@@ -145,6 +168,27 @@ def _parser() -> argparse.ArgumentParser:
         default="sample",
         help="metrics of these rows, or of rows drawn like these (default: sample)",
     )
+    report.add_argument(
+        "--group", metavar="COLUMN", help="groups: metrics of each, and differences between them"
+    )
+    report.add_argument(
+        "--propensity", metavar="COLUMN", help="P(label seen) of each row: adds weighted estimates"
+    )
+    report.add_argument(
+        "--outcome", metavar="COLUMN", help="P(positive) of each row by a model: adds its estimates"
+    )
+    report.add_argument(
+        "--soft-label",
+        dest="soft_labels",
+        metavar="COLUMN",
+        help="P(positive) of each row as raters see it: adds the optimum (target population)",
+    )
+    report.add_argument(
+        "--beta",
+        type=_beta,
+        metavar="NUMBER|LOW,HIGH",
+        help="share of positives among rows without a label: adds positive-unlabeled bounds",
+    )
     _add_common(report, "labelbayes-report")
     report.set_defaults(run=_report)
     return parser
@@ -172,14 +216,36 @@ def _seed(word: str) -> int:
     return int(word)
 
 
+def _beta(word: str) -> float | tuple[float, float]:
+    """Return a share, or the two ends of a range."""
+    try:
+        ends = [float(part) for part in word.split(",")]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2):
+        raise argparse.ArgumentTypeError(
+            f"a share is a number such as 0.2, or a range such as 0.1,0.3; got {word!r}"
+        )
+    if not all(0 <= end <= 1 for end in ends):
+        raise argparse.ArgumentTypeError(f"a share lies in [0, 1]; got {word!r}")
+    if len(ends) == 1:
+        return ends[0]
+    if ends[0] > ends[1]:
+        raise argparse.ArgumentTypeError(f"a range names its lower end first; got {word!r}")
+    return ends[0], ends[1]
+
+
 def _demo(options: argparse.Namespace) -> int:
     _checked(lambda: check_directory(options.output))
     truth = load_breast_cancer_scores()
     prevalence = float(truth.y_true.mean())
     evaluation = mask_mnar(truth, _DEMO_RATE, prevalence / 2, rng=options.seed)
+    score = pd.DataFrame({"score": evaluation.y_score})
     report = build_report(
         evaluation,
         truth=truth,
+        propensity=fit_propensity(score, evaluation, rng=options.seed),
+        outcome=fit_outcome(score, evaluation, rng=options.seed),
         bayes=options.bayes,
         title="Demo: breast cancer diagnoses, 30% of the labels hidden",
         rng=options.seed,
@@ -187,7 +253,8 @@ def _demo(options: argparse.Namespace) -> int:
     about = (
         f"{truth.n} breast masses (scikit-learn), scored by a logistic regression that never saw "
         f"the row.\n30% of the labels are hidden, not at random: of the hidden ones "
-        f"{prevalence / 2:.1%} are positive, of all {prevalence:.1%}.\nThe truth is in the last "
+        f"{prevalence / 2:.1%} are positive, of all {prevalence:.1%}.\nP(label seen) and an "
+        "outcome model were fitted on the score, for the weighted rungs.\nThe truth is in the last "
         "row; no rung was shown it."
     )
     return _deliver(report, options.output, about)
@@ -206,16 +273,60 @@ def _report(options: argparse.Namespace) -> int:
             threshold=options.threshold,
             pos_label=options.pos_label,
             missing=options.missing,
+            group=options.group,
         )
     )
+    given = {name: _read_probabilities(options, name) for name in _PROBABILITIES}
+    said = [note for _, notes in given.values() for note in notes if note not in evaluation.notes]
+    counts = evaluation.counts
+    only_positives = counts.tp + counts.fn > 0 and counts.fp + counts.tn == 0
+    if only_positives and evaluation.n_unlabeled and options.beta is None:
+        said.append(_ASK_FOR_BETA)
     name = _visible(Path(options.file).name)
     report = build_report(
-        evaluation,
+        evaluation.with_notes(tuple(said)),
         target=options.target,
+        beta=options.beta,
+        propensity=given["propensity"][0],
+        outcome=given["outcome"][0],
+        soft_labels=given["soft_labels"][0],
         title=f"{name}: metrics with missing labels",
         rng=options.seed,
     )
     return _deliver(report, options.output, "")
+
+
+def _read_probabilities(
+    options: argparse.Namespace, name: str
+) -> tuple[FloatArray | None, list[str]]:
+    """Return a column of probabilities, and how its cells were read; None if it is not asked for.
+
+    The column is read as a score is: an empty cell is refused, percent signs are understood.
+    """
+    column: str | None = getattr(options, name)
+    if column is None:
+        return None, []
+    option = _OPTIONS[name]
+    read = _checked(
+        lambda: read_evaluation(
+            options.file,
+            y_true=options.y_true,
+            y_score=column,
+            pos_label=options.pos_label,
+            missing=options.missing,
+        ),
+        y_score=option,
+    )
+    assert read.y_score is not None  # it was named
+    is_bad = (read.y_score < -_ROUND_OFF) | (read.y_score > 1 + _ROUND_OFF)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise _BadInput(
+            f"`{option}` must name a column of probabilities in [0, 1]; {_visible(column)!r} has "
+            f"{read.y_score[row]:g} in row {row + 1:,} ({int(is_bad.sum()):,} such cells)."
+            f"{_PROBABILITIES[name]}"
+        )
+    return read.y_score, [note for note in read.notes if f"column {column!r}: " in note]
 
 
 def _deliver(report: Report, output: str, about: str) -> int:
@@ -259,24 +370,26 @@ def _visible(text: str) -> str:
     )
 
 
-def _checked(step: Callable[[], Answer]) -> Answer:
-    """Run a step that reads or writes what the user named; what is wrong becomes a sentence."""
+def _checked(step: Callable[[], Answer], **others: str) -> Answer:
+    """Run a step that reads or writes what the user named; what is wrong becomes a sentence.
+
+    `others` are names that mean another option in this step.
+    """
     try:
         return step()
     except (ValueError, TypeError, OSError) as error:
-        raise _BadInput(_sentence(error)) from error
+        raise _BadInput(_sentence(error, _OPTIONS | others)) from error
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: Exception, options: Mapping[str, str]) -> str:
+    def as_option(match: re.Match[str]) -> str:
+        name, value = match[1], match[2] or ""
+        if name not in options:
+            return match[0]
+        return f"`{options[name]}{value.replace('=', ' ', 1)}`"
+
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename} cannot be used: {error.strerror}."
-    text = re.sub(r"`(\w+)(=[^`]+)?`", _as_option, text)
+    text = re.sub(r"`(\w+)(=[^`]+)?`", as_option, text)
     return _visible(" ".join(text.splitlines()))
-
-
-def _as_option(match: re.Match[str]) -> str:
-    name, value = match[1], match[2] or ""
-    if name not in _OPTIONS:
-        return match[0]
-    return f"`{_OPTIONS[name]}{value.replace('=', ' ', 1)}`"

@@ -162,7 +162,7 @@ def ladder(
     imputation: Imputation | None = None,
     beta: object = None,
     propensity: object = None,
-    outcome: npt.ArrayLike | None = None,
+    outcome: object = None,
     soft_labels: npt.ArrayLike | None = None,
     bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
@@ -187,7 +187,7 @@ def ladder(
         that alone implies (positive-unlabeled bounds).
     propensity : Propensity or array_like of float, shape (n_rows,), optional
         P(label seen) of each row: adds the weighted estimates.
-    outcome : array_like of float, shape (n_rows,), optional
+    outcome : Outcome or array_like of float, shape (n_rows,), optional
         P(y = 1) of each row by a model of the outcome: adds the doubly robust estimate.
     soft_labels : array_like of float, shape (n_rows,), optional
         P(y = 1) of each row as raters see it: adds what the best classifier could reach.

@@ -151,7 +151,7 @@ for seed in range(n_sets):
     truth = whole.counts.tp / (whole.counts.tp + whole.counts.fn)
     laws = {
         "calibration taken as known": lb.estimate_pemi(hidden, known, metrics=["recall"]),
-        "bins, Jeffreys": estimate_bins(hidden, n_bins=5, prior=(0.5, 0.5)),
+        "bins, Jeffreys": estimate_bins(hidden, n_bins=5, metrics=["recall"]),
     }
     for name, estimates in laws.items():
         covered[name] += truth in estimates["recall"].interval(0.95)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from labelbayes._checks import CI_PROB, FloatArray
+from labelbayes._checks import CI_PROB, FloatArray, listed
 from labelbayes._html import table_html
 from labelbayes.bayes.convergence import Diagnostics
 from labelbayes.bayes.model import BayesTarget, LabelModel, RankedCompletion, flatten
@@ -157,8 +157,8 @@ class Posterior:
         if not counted:
             names = ", ".join(metric.name for metric in ranked)
             raise ValueError(
-                f"`exact=True` needs a count metric; got {names}, which have no exact law given "
-                "the rates. Use exact=False."
+                f"`exact=True` needs a count metric; got {names}. Ranking metrics have no exact "
+                "law given the rates: use exact=False."
             )
         return counted
 
@@ -215,9 +215,19 @@ class Posterior:
         completion = self.label_model.completion
         if split_metrics(metrics)[1] and isinstance(completion, RankedCompletion):
             said = completion.rank_notes(self.target)
-        left = [m.name for m in self.label_model.metrics if m not in metrics]
-        if left:
-            said = (*said, f"Left out: {', '.join(left)}, which cannot be told here.")
+        drawn = self.metrics
+        for left, reason in (
+            (
+                [m for m in drawn if m not in metrics],
+                "Ranking metrics have no exact law given the rates.",
+            ),
+            (
+                [m for m in self.label_model.metrics if m not in drawn],
+                f"This model has no ranking metrics for target={self.target!r}.",
+            ),
+        ):
+            if left:
+                said = (*said, f"Left out: {listed([m.name for m in left])}. {reason}")
         return said
 
     def __repr__(self) -> str:

@@ -81,7 +81,9 @@ def sample(
     **Assumes** what the model does; see its `assumption`. A model without observed variables is
     drawn forward: its draws are independent, and chains are only a way to lay them out.
 
-    Missing labels are completed after sampling, given the rates, as counts.
+    Missing labels are completed after sampling, given the rates: as counts, or row by row where
+    ranking metrics are asked for (the default where there is a score), at a cost that grows with
+    the number of missing labels. `LabelModel.metrics` says what is completed.
 
     References
     ----------

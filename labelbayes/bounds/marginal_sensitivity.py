@@ -32,7 +32,8 @@ from labelbayes.weighting.ipw import counted
 from labelbayes.weighting.outcome import Outcome, read_outcome
 from labelbayes.weighting.propensity import Propensity
 from labelbayes.weighting.rows import WeightedRows, read_rows
-from labelbayes.weighting.scores import Masses, Scored, score_metric
+from labelbayes.weighting.score_law import EndLaw
+from labelbayes.weighting.scores import END_WIDTH, Masses, Scored, score_metric
 from labelbayes.weighting.standard_errors import standard_error
 from labelbayes.weighting.weighted import kept_rows
 
@@ -40,6 +41,8 @@ from labelbayes.weighting.weighted import kept_rows
 RUNG_ODDS_RATIO = 2.0
 #: No finite claim needs more; beyond, the bounds are those of the worst case.
 _LARGEST = 1e9
+#: Odds ratios that are tried for a bound with noise in it, evenly spaced in logs.
+_STEPS = 101
 
 _MODEL_TAKEN_AS_KNOWN = (
     "The outcome model is taken as exact; with a propensity beside it its errors are corrected, "
@@ -85,7 +88,8 @@ def bound_marginal_sensitivity(
     Returns
     -------
     Bounds
-        An interval per metric.
+        An interval per metric, in its range; where the correction leaves the range a note says
+        so.
 
     Raises
     ------
@@ -143,24 +147,19 @@ def bound_marginal_sensitivity(
     asked = _resolve(evaluation, metrics, has_outcome=outcome is not None)
     rows = _read(evaluation, outcome, propensity)
     end = _ends(evaluation, outcome, rows, largest)
-    intervals, reasons = {}, {}
+    intervals, reasons, said = {}, {}, []
     for metric in asked:
         low, high = end(metric, False), end(metric, True)
         if low.value > high.value:  # by rounding, or by noise of the correction near 1
             low, high = high, low
-        span = Interval(low.value, high.value, math.nan, "sensitivity")
+        said += _range_notes(metric, low.value, high.value)
+        limits = [min(max(part.value, metric.lowest), metric.highest) for part in (low, high)]
         if math.isnan(low.value) or math.isnan(high.value):
-            span = Interval(math.nan, math.nan, math.nan, "sensitivity")
-            reasons[metric.name] = metric.undefined_when
+            limits = [math.nan, math.nan]
+            reasons[metric.name] = low.reason or high.reason or metric.undefined_when
+        span = Interval(*limits, math.nan, "sensitivity")
         if target == "population":
-            span = cover_bounds(
-                span,
-                standard_error(low, rows, "population"),
-                standard_error(high, rows, "population"),
-                ci_prob=share,
-                lowest=metric.lowest,
-                highest=metric.highest,
-            )
+            span = _cover(span, (low, high), rows, metric, share)
         intervals[metric.name] = span
     is_sample = target == "sample"
     return Bounds(
@@ -180,10 +179,43 @@ def bound_marginal_sensitivity(
             *(() if is_sample else (population_bounds(share),)),
             *((_MODEL_TAKEN_AS_KNOWN,) if propensity is None and not is_sample else ()),
             *rows.notes,
+            *said,
         ),
         undefined_reasons=reasons,
         ess=math.nan if propensity is None else rows.ess,
     )
+
+
+def _range_notes(metric: Metric, low: float, high: float) -> list[str]:
+    if not (low < metric.lowest - END_WIDTH or high > metric.highest + END_WIDTH):
+        return []
+    return [
+        f"The bounds of {metric.name}, {low:.4g} to {high:.4g}, leave [{metric.lowest:g}, "
+        f"{metric.highest:g}]: the correction by weights took them there. They are cut at the "
+        "range."
+    ]
+
+
+def _cover(
+    span: Interval, ends: tuple[Scored, Scored], rows: WeightedRows, metric: Metric, share: float
+) -> Interval:
+    """Return an Imbens-Manski interval; an end without spread has the reach of a score test."""
+    errors = [standard_error(end, rows, "population") for end in ends]
+    found = cover_bounds(span, *errors, ci_prob=share, lowest=metric.lowest, highest=metric.highest)
+    low, high = found.low, found.high
+    if errors[0] <= END_WIDTH and abs(span.low - metric.highest) <= END_WIDTH:
+        low = (
+            EndLaw(metric.highest, ends[0].n_effective, 1.0, metric.lowest, metric.highest)
+            .interval(share)
+            .low
+        )
+    if errors[1] <= END_WIDTH and abs(span.high - metric.lowest) <= END_WIDTH:
+        high = (
+            EndLaw(metric.lowest, ends[1].n_effective, 1.0, metric.lowest, metric.highest)
+            .interval(share)
+            .high
+        )
+    return Interval(low, high, found.ci_prob, found.ci_kind)
 
 
 def _resolve(
@@ -326,7 +358,7 @@ def tipping_marginal_sensitivity(
     Raises
     ------
     ValueError
-        As `bound_marginal_sensitivity`.
+        As `bound_marginal_sensitivity`, or if the metric is undefined.
     TypeError
         If an argument is of the wrong type.
 
@@ -350,16 +382,29 @@ def tipping_marginal_sensitivity(
     level = check_real("claim", claim)
     (asked,) = _resolve(evaluation, [metric], has_outcome=outcome is not None)
     rows = _read(evaluation, outcome, propensity)
+    is_corrected = outcome is not None and propensity is not None
 
     def surplus(log_odds: float) -> float:
         end = _ends(evaluation, outcome, rows, math.exp(log_odds))
-        return end(asked, False).value - level
+        lower = end(asked, False).value
+        # Noise of the correction may exchange the two ends.
+        return (min(lower, end(asked, True).value) if is_corrected else lower) - level
 
-    if surplus(0.0) < 0:
+    start = surplus(0.0)
+    if math.isnan(start):
+        raise ValueError(
+            f"`metric` must be defined for a claim about it; {asked.name} is not: "
+            f"{asked.undefined_when}."
+        )
+    if start < 0:
         return 1.0
-    if not surplus(math.log(_LARGEST)) < 0:
-        return math.nan
-    return math.exp(float(brentq(surplus, 0.0, math.log(_LARGEST), xtol=1e-12)))
+    # The bound falls with the odds ratio, but for the noise of the correction.
+    before = 0.0
+    for after in np.linspace(0.0, math.log(_LARGEST), _STEPS if is_corrected else 2)[1:].tolist():
+        if surplus(after) < 0:
+            return math.exp(float(brentq(surplus, before, after, xtol=1e-12)))
+        before = after
+    return math.nan
 
 
 def marginal_sensitivity(inputs: RungInputs) -> Bounds:

@@ -91,7 +91,7 @@ def build_report(
     imputation: Imputation | None = None,
     beta: object = None,
     propensity: object = None,
-    outcome: npt.ArrayLike | None = None,
+    outcome: object = None,
     soft_labels: npt.ArrayLike | None = None,
     bayes: bool = False,
     extra: Mapping[str, Estimates | Bounds] | None = None,
@@ -159,14 +159,14 @@ def build_report(
         raise TypeError(
             f"`title` must be a text; got {type(title).__name__}. Leave it out for the default."
         )
-    # Without groups the ladder is that of `ladder(..., rng=rng)`; with them, so are its other rungs.
+    check_type("evaluation", evaluation, EvaluationSet)
     generator = make_rng(rng)
-    belief, reason, is_fitted = imputation, "", False
-    if isinstance(evaluation, EvaluationSet) and evaluation.group is not None:
-        fit_rng, group_rng = generator.spawn(2)
-        if imputation is None:
-            belief, reason = believe_with_group(evaluation, fit_rng)
-            is_fitted = not reason
+    # Children of their own, so that groups change no draw of the ladder.
+    fit_rng, group_rng = generator.spawn(2)
+    belief, reason = imputation, ""
+    is_fitted = evaluation.group is not None and imputation is None
+    if is_fitted:
+        belief, reason = believe_with_group(evaluation, fit_rng)
     steps = ladder(
         evaluation,
         metrics=metrics,
@@ -181,6 +181,8 @@ def build_report(
         truth=truth,
         rng=generator,
     )
+    if is_fitted and not reason:
+        steps = name_group_in_assumptions(steps)
     groups = None
     if evaluation.group is not None:
         groups = report_groups(
@@ -192,14 +194,7 @@ def build_report(
             rng=group_rng,
         )
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
-    return Report(
-        title,
-        _facts(evaluation),
-        name_group_in_assumptions(steps) if is_fitted else steps,
-        seed,
-        installed_version(),
-        groups,
-    )
+    return Report(title, _facts(evaluation), steps, seed, installed_version(), groups)
 
 
 def _facts(evaluation: EvaluationSet) -> FactsOfData:

@@ -48,7 +48,8 @@ def ladder_svg(steps: Ladder, metric: str, prefix: str) -> str:
     str
         An ``<svg>`` element.
     """
-    height = 1.3 + 0.62 * len(steps.results) + (0.3 if steps.left_out else 0.0)
+    n_rungs = sum(metric in result for result in steps.results.values())
+    height = 1.3 + 0.62 * n_rungs + (0.3 if steps.left_out else 0.0)
     return _draw(
         lambda ax: plot_ladder(steps, metric=metric, ax=ax),
         (_LADDER_WIDTH, height),
@@ -85,7 +86,9 @@ def law_svg(steps: Ladder, rung: str, metric: str, prefix: str) -> str:
 
 
 def last_estimates(steps: Ladder) -> str | None:
-    """Return the last built rung that has laws, the one with the strongest assumption.
+    """Return the last rung that has laws of the metrics, the one with the strongest assumption.
+
+    A weighted estimate with its standard error is no law of the metric, and is passed over.
 
     Parameters
     ----------
@@ -95,9 +98,13 @@ def last_estimates(steps: Ladder) -> str | None:
     Returns
     -------
     str or None
-        Its name; None if every rung has bounds only.
+        Its name; None if no rung has laws.
     """
-    names = [name for name, result in steps.results.items() if isinstance(result, Estimates)]
+    names = [
+        name
+        for name, result in steps.results.items()
+        if isinstance(result, Estimates) and result.statement != "confidence"
+    ]
     return names[-1] if names else None
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from labelbayes._checks import CI_PROB
+from labelbayes._checks import CI_PROB, BoolArray
 from labelbayes._progress import track
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
@@ -28,8 +28,8 @@ MOST_GROUPS = 12
 MOST_IN_PAIRS = 4
 
 SAME_MEANING = (
-    "Each interval of a group is for the rows of that group alone and means the same as in the "
-    "ladder; its bounds hold whatever the missing labels of the group are."
+    "Each interval of a group speaks of that group alone and means the same as in the ladder; the "
+    "worst case holds whatever the missing labels of the group are."
 )
 ONE_GROUP = "There is one group alone, and so no difference."
 #: Rungs that stand on the belief that the ladder is given, and what they assume once it knows the
@@ -218,7 +218,7 @@ def report_groups(
         notes += _undefined(estimates)
         if not belief.knows(evaluation.group):
             notes.append(f"{not_known('the group', 'zero')} {reason}".strip())
-        differences = _compare(evaluation, belief, parts, metrics, target, rng)
+        differences = _compare(evaluation, belief, masks, metrics, target, rng)
         if len(parts) == 1:
             notes.append(ONE_GROUP)
         if len(differences) > 1:
@@ -250,38 +250,40 @@ def _choose(evaluation: EvaluationSet) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _undefined(estimates: Mapping[str, Estimates]) -> list[str]:
-    return [
-        f"{group}: {undefined(metric, row['undefined_prob'], row['undefined_reason'])}"
-        for group, result in estimates.items()
-        for metric, row in result.records().items()
-        if row["undefined_prob"] > 0
-    ]
+    """Say which metrics of which groups may be 0/0, groups of one sentence together."""
+    said: dict[str, list[str]] = {}
+    for group, result in estimates.items():
+        for metric, row in result.records().items():
+            if row["undefined_prob"] > 0:
+                lost = undefined(metric, row["undefined_prob"], row["undefined_reason"])
+                said.setdefault(lost, []).append(group)
+    return [f"{', '.join(names)}: {lost}" for lost, names in said.items()]
 
 
 def _compare(
     evaluation: EvaluationSet,
     belief: Imputation,
-    parts: Mapping[str, EvaluationSet],
+    masks: Mapping[str, BoolArray],
     metrics: Sequence[Metric],
     target: Target,
     rng: np.random.Generator,
 ) -> dict[tuple[str, str], Estimates]:
     """Return the differences of all pairs where groups are few, else those from the largest."""
-    largest = max(parts, key=lambda name: parts[name].n)
-    if len(parts) <= MOST_IN_PAIRS:
-        pairs = list(combinations(parts, 2))
+    if len(masks) <= MOST_IN_PAIRS:
+        pairs = list(combinations(masks, 2))
     else:
-        pairs = [(name, largest) for name in parts if name != largest]
+        largest = max(masks, key=lambda name: int(evaluation.count[masks[name]].sum()))
+        pairs = [(name, largest) for name in masks if name != largest]
     differences = {}
     for first, second in track(pairs, label="differences"):
-        rows = np.isin(evaluation.group, [first, second])
+        rows = masks[first] | masks[second]
         both = evaluation.subset(rows)
         # Groups are compared in the order of their names: these two make it first less second.
         named = EvaluationSet(
             both.y_true,
             both.y_score,
             y_pred=both.y_pred,
-            group=np.where(both.group == first, "1", "2"),
+            group=np.where(masks[first][rows], "1", "2"),
             count=both.count,
         )
         compared = compare_groups(

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from labelbayes.report.build import Report
+from labelbayes.report.groups import GroupReport
 
 FORMAT = "labelbayes-report"
 FORMAT_VERSION = 1
@@ -24,9 +25,22 @@ def report_dict(report: Report) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``format, format_version, labelbayes_version, title, seed, target, data, metrics, truth,
-        rungs, left_out, verdict, sentences``; a rung is a dict with ``name``, ``assumes`` and the
-        fields of ``Estimates.to_dict``. A number that is undefined is None.
+        A number that is undefined is None.
+
+        - ``format, format_version, labelbayes_version, title, seed``;
+        - ``target``: "sample" or "population";
+        - ``data``: ``n, n_rows, n_labeled, n_unlabeled, counts, threshold, pos_label, notes``;
+        - ``metrics``: names, in order;
+        - ``truth``: metric -> value, or None;
+        - ``rungs``: a dict each, with ``name``, ``assumes`` and the fields of
+          ``Estimates.to_dict``; its ``metrics`` are those that the rung speaks of;
+        - ``left_out``: rung -> reason;
+        - ``groups``: None without groups, else ``method, assumption`` (of the belief; empty where
+          there is none), ``shown`` (a dict each: ``name, counts, estimates, bounds``, the last
+          two with the fields of ``Estimates.to_dict``; ``estimates`` may be None), ``not_shown``
+          (names), ``differences`` (a dict each: ``first, second`` and the fields of
+          ``Estimates.to_dict``, of the first group less the second) and ``notes``;
+        - ``verdict, sentences``.
     """
     steps, facts = report.ladder, report.facts
     return {
@@ -55,8 +69,31 @@ def report_dict(report: Report) -> dict[str, Any]:
             for name, result in steps.results.items()
         ],
         "left_out": dict(steps.left_out),
+        "groups": None if report.groups is None else _groups_dict(report.groups),
         "verdict": report.verdict,
         "sentences": list(report.sentences),
+    }
+
+
+def _groups_dict(groups: GroupReport) -> dict[str, Any]:
+    return {
+        "method": groups.method,
+        "assumption": groups.assumption,
+        "shown": [
+            {
+                "name": name,
+                "counts": asdict(counts),
+                "estimates": groups.estimates[name].to_dict() if groups.estimates else None,
+                "bounds": groups.bounds[name].to_dict(),
+            }
+            for name, counts in groups.counts.items()
+        ],
+        "not_shown": list(groups.not_shown),
+        "differences": [
+            {"first": first, "second": second, **result.to_dict()}
+            for (first, second), result in groups.differences.items()
+        ],
+        "notes": list(groups.notes),
     }
 
 

@@ -9,6 +9,13 @@ from labelbayes._progress import track
 from labelbayes.plots.style import color_of
 from labelbayes.report.build import Report
 from labelbayes.report.figures import ladder_svg, last_estimates, law_svg
+from labelbayes.report.group_words import (
+    difference_rows,
+    group_caption,
+    group_rows,
+    group_sentences,
+)
+from labelbayes.report.groups import GroupReport
 from labelbayes.report.words import (
     DATA_COLUMNS,
     data_rows,
@@ -29,6 +36,7 @@ body { margin: 0; background: var(--page); color: var(--ink); line-height: 1.5;
 main { max-width: 78rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .4rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .5rem; }
 p, li { max-width: 48rem; }
 .lead, .muted, figcaption, footer { color: var(--muted); }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--rule);
@@ -40,7 +48,9 @@ tbody tr + tr > * { border-top: 1px solid var(--rule); }
 tbody th { font-weight: 600; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td small, th small { display: block; color: var(--muted); font-weight: 400; font-size: .85em; }
-tbody th { white-space: normal; min-width: 13rem; }
+tbody th { white-space: normal; min-width: 12rem; }
+.kind { white-space: normal; min-width: 7rem; }
+td.kind { color: var(--muted); font-size: .85rem; }
 tr.truth > * { border-top: 2px solid var(--ink); }
 .swatch { display: inline-block; width: .75em; height: .75em; border-radius: 3px;
   margin-right: .5em; }
@@ -97,6 +107,7 @@ def report_html(report: Report) -> str:
 {_ladder_table(report.ladder)}
 <p class="verdict">{escape(report.verdict)}</p>
 {_left_out(report.ladder)}
+{_groups(report.groups)}
 {_figures(report.ladder)}
 <h2>What these numbers mean</h2>
 <ul>
@@ -142,7 +153,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, label: str)
     body = "\n".join(
         "<tr>"
         f'<th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td{_NUMBER}>{escape(cell)}</td>" for cell in row[1:])
+        + "".join(f"<td{_NUMBER}>{_number_cell(cell)}</td>" for cell in row[1:])
         + "</tr>"
         for row in rows
     )
@@ -175,12 +186,12 @@ def _ladder_table(steps: Ladder) -> str:
             ('<tr class="truth">' if is_truth else "<tr>")
             + f'<th scope="row">{swatch}{escape(name)}<small>{escape(assumption)}</small></th>'
             + "".join(f"<td{_NUMBER}>{_number_cell(cell)}</td>" for cell in cells)
-            + f"<td>{escape(kind)}</td></tr>"
+            + f'<td class="kind">{escape(kind)}</td></tr>'
         )
     body = "\n".join(rows)
     return _scroll(
         f'<thead><tr><th scope="col">rung<small>what it assumes</small></th>{head}'
-        f'<th scope="col">interval</th></tr></thead>\n<tbody>\n{body}\n</tbody>',
+        f'<th scope="col" class="kind">interval</th></tr></thead>\n<tbody>\n{body}\n</tbody>',
         "The assumption ladder",
     )
 
@@ -192,6 +203,42 @@ def _number_cell(cell: str) -> str:
     if not bracket:
         return escape(mean)
     return f"{escape(mean.strip())}<small>{interval}</small>" if mean.strip() else interval
+
+
+def _groups(groups: GroupReport | None) -> str:
+    if groups is None:
+        return ""
+    head = "".join(f'<th scope="col"{_NUMBER}>{escape(metric)}</th>' for metric in groups.metrics)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th><td{_NUMBER}>{total}</td>'
+        f"<td{_NUMBER}>{labeled}</td>"
+        + "".join(
+            f"<td{_NUMBER}>{_group_cell(mean, bounds) if groups.estimates else escape(bounds)}</td>"
+            for mean, bounds in zip(own, worst, strict=True)
+        )
+        + "</tr>"
+        for name, total, labeled, own, worst in group_rows(groups)
+    )
+    table = _scroll(
+        f'<thead><tr><th scope="col">group</th><th scope="col"{_NUMBER}>rows</th>'
+        f'<th scope="col"{_NUMBER}>labeled</th>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>',
+        "Metrics by group",
+    )
+    page = (
+        f'<h2>By group</h2>\n<p class="muted">In each cell: {escape(group_caption(groups))}.</p>\n'
+        f"{table}\n"
+    )
+    if groups.differences:
+        page += "<h3>Differences between groups (mean and interval)</h3>\n" + _table(
+            ("difference", *groups.metrics),
+            difference_rows(groups),
+            label="Differences between groups",
+        )
+    return f"{page}\n<ul>\n{_items(group_sentences(groups))}\n</ul>"
+
+
+def _group_cell(mean: str, bounds: str) -> str:
+    return f"{_number_cell(mean)}<small>{escape(bounds)}</small>"
 
 
 def _figures(steps: Ladder) -> str:
@@ -213,7 +260,7 @@ def _figures(steps: Ladder) -> str:
     if rung is None:
         return page
     return (
-        f"{page}\n<h2>Laws under the last rung: {escape(rung)}</h2>\n"
+        f"{page}\n<h2>Laws under one rung: {escape(rung)}</h2>\n"
         f'<p class="muted">Assumes {escape(steps.assumptions[rung])}.</p>\n'
         f'<div class="grid">{"".join(drawn["law"])}</div>'
     )

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from labelbayes._checks import listed
 from labelbayes._html import table_html
 from labelbayes.data.evaluation_set import Counts
+from labelbayes.report.group_words import group_sentences, groups_html, groups_text
 from labelbayes.report.groups import GroupReport
-from labelbayes.results.ladder import MOST_COLUMNS, NOT_GIVEN, Ladder, ladder_text
-from labelbayes.results.text import estimate_text, kind_text, text_table
-
-#: Names of groups that a sentence writes out, and characters of one in a terminal's table.
-_MOST_NAMES = 20
-_NAME_WIDTH = 36
+from labelbayes.results.ladder import Ladder, ladder_text
 
 
 @dataclass(frozen=True)
@@ -206,130 +198,6 @@ def left_out(steps: Ladder) -> list[str]:
     return [f"{' and '.join(group)}: {reason}" for reason, group in names.items()]
 
 
-def group_rows(groups: GroupReport) -> list[tuple[str, str, str, list[str], list[str]]]:
-    """Return the groups as rows of text.
-
-    Parameters
-    ----------
-    groups : GroupReport
-        The groups.
-
-    Returns
-    -------
-    list of tuple
-        Name, rows, labels, a cell a metric with mean and interval, and one with the worst case.
-    """
-    rows = []
-    for name, counts in groups.counts.items():
-        own = _cells(groups.estimates.get(name), groups.metrics)
-        worst = _cells(groups.bounds[name], groups.metrics)
-        total = counts.n_labeled + counts.n_unlabeled
-        rows.append((name, f"{total:,}", f"{counts.n_labeled:,}", own, worst))
-    return rows
-
-
-def difference_rows(groups: GroupReport) -> list[list[str]]:
-    """Return the differences between groups as rows of text.
-
-    Parameters
-    ----------
-    groups : GroupReport
-        The groups.
-
-    Returns
-    -------
-    list of list of str
-        "first less second" and a cell a metric with mean and interval.
-    """
-    return [
-        [f"{_short(first)} less {_short(second)}", *_cells(result, groups.metrics)]
-        for (first, second), result in groups.differences.items()
-    ]
-
-
-def group_sentences(groups: GroupReport) -> list[str]:
-    """Return what has to be said beside the numbers of the groups.
-
-    Parameters
-    ----------
-    groups : GroupReport
-        The groups.
-
-    Returns
-    -------
-    list of str
-        The belief first, then its notes, then which groups are not shown.
-    """
-    said = [f"By group, p is {groups.method}: {groups.assumption}."] if groups.method else []
-    said += groups.notes
-    if groups.not_shown:
-        said.append(
-            f"The {len(groups.counts)} largest groups are shown. Not shown: "
-            f"{listed(groups.not_shown, limit=_MOST_NAMES)}."
-        )
-    return said
-
-
-def group_caption(groups: GroupReport) -> str:
-    """Return what the cells of the table of groups hold.
-
-    Parameters
-    ----------
-    groups : GroupReport
-        The groups.
-
-    Returns
-    -------
-    str
-        For a heading.
-    """
-    worst = _kind_of(next(iter(groups.bounds.values())).records())
-    if not groups.estimates:
-        return f"worst case ({worst})"
-    own = _kind_of(next(iter(groups.estimates.values())).records())
-    return f"mean and {own} interval, worst case ({worst}) below"
-
-
-def _kind_of(records: Mapping[str, Mapping[str, Any]]) -> str:
-    row = next(iter(records.values()))
-    return kind_text(row["ci_prob"], row["ci_kind"], row["statement"])
-
-
-def _cells(result: Any, metrics: Sequence[str]) -> list[str]:
-    records = {} if result is None else result.records()
-    return [estimate_text(records[m]) if m in records else NOT_GIVEN for m in metrics]
-
-
-def _short(name: str) -> str:
-    """Return a name that keeps a table of text in shape, whatever stands in it."""
-    line = " ".join(name.split())
-    return line if len(line) <= _NAME_WIDTH else f"{line[: _NAME_WIDTH - 4]} ..."
-
-
-def _group_text(groups: GroupReport) -> list[str]:
-    """Return the groups as lines for a terminal; many metrics stand in blocks."""
-    n_blocks = math.ceil(len(groups.metrics) / MOST_COLUMNS)
-    size = math.ceil(len(groups.metrics) / n_blocks)
-    tables, differences = [], []
-    for start in range(0, len(groups.metrics), size):
-        block = slice(start, start + size)
-        names = groups.metrics[block]
-        rows = []
-        for name, total, labeled, own, worst in group_rows(groups):
-            if groups.estimates:
-                rows += [[_short(name), total, labeled, *own[block]]]
-                rows += [["  worst case", "", "", *worst[block]]]
-            else:
-                rows += [[_short(name), total, labeled, *worst[block]]]
-        tables.append(text_table(["group", "rows", "labeled", *names], rows))
-        gaps = [[row[0], *row[1:][block]] for row in difference_rows(groups)]
-        if gaps:
-            differences.append(text_table(["difference", *names], gaps))
-    lines = [f"By group: {group_caption(groups)}", "\n\n".join(tables)]
-    lines += ["", "\n\n".join(differences)] if differences else []
-    return [*lines, "", *group_sentences(groups)]
-
-
 def report_text(
     title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None = None
 ) -> str:
@@ -356,7 +224,7 @@ def report_text(
     lines += ["", f"Assumption ladder (target: {steps.target})", ladder_text(steps)]
     lines += [f"Left out: {sentence}" for sentence in left_out(steps)]
     lines += ["", steps.verdict]
-    lines += [] if groups is None else ["", *_group_text(groups)]
+    lines += [] if groups is None else ["", groups_text(groups)]
     return "\n".join(lines)
 
 
@@ -388,22 +256,4 @@ def notebook_html(
         caption=title,
         notes=[data_sentence(facts), decision_sentence(facts), *noticed],
     )
-    return data + steps._repr_html_() + ("" if groups is None else _groups_html(groups))
-
-
-def _groups_html(groups: GroupReport) -> str:
-    rows = []
-    for name, total, labeled, own, worst in group_rows(groups):
-        cells = [
-            "\n".join(part for part in (*mean.split(" ", 1), bounds) if part != NOT_GIVEN)
-            for mean, bounds in zip(own, worst, strict=True)
-        ]
-        rows.append([name, total, labeled, *cells])
-    table = table_html(
-        ["group", "rows", "labeled", *groups.metrics],
-        rows,
-        caption=f"By group: {group_caption(groups)}",
-        notes=group_sentences(groups),
-    )
-    gaps = [[cell.replace(" [", "\n[") for cell in row] for row in difference_rows(groups)]
-    return table + (table_html(["difference", *groups.metrics], gaps) if gaps else "")
+    return data + steps._repr_html_() + ("" if groups is None else groups_html(groups))

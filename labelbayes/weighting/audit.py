@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from labelbayes._checks import CI_PROB, check_type
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.metrics.confusion import fbeta
-from labelbayes.metrics.registry import METRICS
+from labelbayes.metrics.registry import METRICS, Metric
 from labelbayes.results.estimates import Estimates
 from labelbayes.weighting.ipw import estimate_ipw
 
@@ -40,7 +40,8 @@ def compare_audit(
     Raises
     ------
     ValueError
-        If a label is audited that was never missing, none is, or targets differ.
+        If a label is audited that was never missing, none is, targets differ, or a result holds
+        what is no metric of a classifier.
     TypeError
         If an argument is of the wrong type.
 
@@ -69,6 +70,8 @@ def compare_audit(
     """
     check_type("evaluation", evaluation, EvaluationSet)
     check_type("results", results, Mapping)
+    for name, result in results.items():
+        check_type(f"results[{name!r}]", result, Estimates)
     targets = {result.target for result in results.values()}
     if len(targets) != 1:
         raise ValueError(
@@ -98,7 +101,7 @@ def compare_audit(
         filled,
         np.where(evaluation.is_labeled, 1.0, share),
         target=targets.pop(),
-        metrics=[METRICS[name] if name in METRICS else fbeta(float(name[1:])) for name in metrics],
+        metrics=[_metric(name) for name in metrics],
     )
     lines = []
     for name, result in results.items():
@@ -112,3 +115,15 @@ def compare_audit(
     frame["errors"] = frame["difference"] / frame["sd"]
     frame["is_apart"] = frame["errors"].abs() > float(ndtri((1 + CI_PROB) / 2))
     return frame
+
+
+def _metric(name: str) -> Metric:
+    if name in METRICS:
+        return METRICS[name]
+    try:
+        return fbeta(float(name[1:]))
+    except ValueError:
+        raise ValueError(
+            f"`results` must hold metrics of a classifier, which an audit of labels can give; got "
+            f"{name!r}. Leave it out."
+        ) from None

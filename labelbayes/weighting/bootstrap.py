@@ -76,7 +76,8 @@ def bootstrap_errors(
     -------
     DataFrame
         Index ``metric``; mean, influence_sd, bootstrap_sd, ratio (influence over bootstrap), low
-        and high (percentiles), ci_prob, n_resamples (those in which the metric is defined).
+        and high (percentiles), ci_prob, n_resamples (those that can be fitted, and in which the
+        metric is defined).
 
     Raises
     ------
@@ -142,12 +143,21 @@ def bootstrap_errors(
     errors = first.errors("population")
     units = everything if codes is None else codes
     n_units = int(units.max()) + 1
+    if n_units < 2:
+        raise ValueError(
+            f"`{'evaluation' if codes is None else 'clusters'}` must have at least two "
+            f"{'rows' if codes is None else 'clusters'} to resample; got one."
+        )
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
     draws: dict[str, list[float]] = {metric.name: [] for metric in asked}
     for _ in track(range(size), label="resamples"):
         picked = generator.integers(0, n_units, n_units)
-        again = fit(np.concatenate([members[unit] for unit in picked]))
-        for name, scored in again.scored.items():
+        try:
+            again = fit(np.concatenate([members[unit] for unit in picked])).scored
+        except ValueError:
+            # All rows could be fitted: these few have no label, or one that a fold gave no chance.
+            continue
+        for name, scored in again.items():
             draws[name].append(scored.value)
     return _table(first, errors, {name: np.array(values) for name, values in draws.items()})
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from labelbayes._checks import CI_PROB, check_type
+from labelbayes._checks import CI_PROB, check_real, check_type
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Estimates
@@ -56,7 +56,9 @@ def clip_curve(
     Raises
     ------
     ValueError
-        If a labeled row has propensity 0, or a cap is below 1.
+        If a labeled row has propensity 0, nothing is labeled, a cap is below 1, or there is none.
+    TypeError
+        If an argument is of the wrong type.
 
     See Also
     --------
@@ -83,7 +85,11 @@ def clip_curve(
     p = read_propensity(propensity, evaluation.n_rows).p
     seen = evaluation.is_labeled & (p > 0)
     weight, count = 1 / p[seen], evaluation.count[seen]
-    if caps is None:
+    if caps is not None:
+        caps = _read_caps(caps)
+    elif not seen.any():
+        raise ValueError("`evaluation` must have labels to weight; it has none.")
+    else:
         middle, largest = np.median(weight), weight.max()
         caps = [float(cap) for cap in np.unique(np.geomspace(middle, largest, 12))]
     lines: list[dict[str, Any]] = []
@@ -118,3 +124,16 @@ def clip_curve(
                 }
             )
     return pd.DataFrame(lines)
+
+
+def _read_caps(caps: Sequence[float]) -> list[float]:
+    if isinstance(caps, str) or not isinstance(caps, Iterable):
+        raise TypeError(f"`caps` must be a list of numbers; got {caps!r}. Write it in brackets.")
+    found = [check_real("caps", cap) for cap in caps]
+    if not found or min(found) < 1:
+        shown = min(found) if found else "an empty list"
+        raise ValueError(
+            f"`caps` must hold weights of at least 1, that of a row that is always labeled; got "
+            f"{shown}. Leave it out for twelve of them."
+        )
+    return found

@@ -22,7 +22,9 @@ from labelbayes.imputation.features import MOST_LEVELS, as_numbers
 DEFAULT_C = 1e3
 
 
-def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
+def read_features(
+    X: Any, n_rows: int, *, argument: str = "X"
+) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
     """Return the matrix of features and their names; text columns become indicators.
 
     Parameters
@@ -31,6 +33,8 @@ def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tup
         One row per row of the evaluation.
     n_rows : int
         Rows expected.
+    argument : str, default "X"
+        Its name, for the sentence of an error.
 
     Returns
     -------
@@ -49,26 +53,28 @@ def read_features(X: Any, n_rows: int) -> tuple[FloatArray, tuple[str, ...], tup
     TypeError
         If `X` is no table.
     """
-    frame = _as_frame(X)
+    frame = _as_frame(X, argument)
     if len(frame) != n_rows or frame.shape[1] == 0:
         raise ValueError(
-            f"`X` must hold one row per row of the evaluation and at least one column, "
+            f"`{argument}` must hold one row per row of the evaluation and at least one column, "
             f"shape ({n_rows}, k); got {frame.shape}."
         )
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
-        raise ValueError(f"`X` must have one column per name; got {twice[0]!r} twice. Rename one.")
+        raise ValueError(
+            f"`{argument}` must have one column per name; got {twice[0]!r} twice. Rename one."
+        )
     names = tuple(str(name) for name in frame.columns)
     parts: list[FloatArray] = []
     columns: list[str] = []
     for name, label in zip(names, frame.columns, strict=True):
-        part, levels = _encode(name, frame[label])
+        part, levels = _encode(argument, name, frame[label])
         parts.append(part)
         columns += [f"{name}={level}" for level in levels] or [name]
     return np.hstack(parts), names, tuple(columns)
 
 
-def _as_frame(X: Any) -> pd.DataFrame:
+def _as_frame(X: Any, argument: str) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X
     if isinstance(X, pd.Series):
@@ -78,25 +84,26 @@ def _as_frame(X: Any) -> pd.DataFrame:
     array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X, object if is_list else None)
     if array.ndim not in (1, 2):
         raise TypeError(
-            f"`X` must be a table of one row per row of the evaluation; got shape {array.shape}."
+            f"`{argument}` must be a table of one row per row of the evaluation; got shape "
+            f"{array.shape}."
         )
     table = array[:, None] if array.ndim == 1 else array
     return pd.DataFrame(table, columns=[f"x{k}" for k in range(table.shape[1])])
 
 
-def _encode(name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
+def _encode(argument: str, name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
     """Return a column as numbers, or one indicator for each of its words, and these words."""
-    column = as_column(f"X[{name!r}]", values)
+    column = as_column(f"{argument}[{name!r}]", values)
     is_category = isinstance(values.dtype, pd.CategoricalDtype)
-    numbers = None if is_category else as_numbers(f"X[{name!r}]", column)
+    numbers = None if is_category else as_numbers(f"{argument}[{name!r}]", column)
     bad = column.is_missing if numbers is None else ~np.isfinite(numbers)
     if bad.any():
         where = int(np.argmax(bad))
         found = "nan" if column.is_missing[where] else column.values[where]
         raise ValueError(
-            f"`X` must hold no missing and no infinite values; column {name!r} has {found} at row "
-            f"{where} ({int(bad.sum())} such values). Fill them in, and add a column that says "
-            "where."
+            f"`{argument}` must hold no missing and no infinite values; column {name!r} has "
+            f"{found} at row {where} ({int(bad.sum())} such values). Fill them in, and add a "
+            "column that says where."
         )
     if numbers is not None:
         return numbers[:, None], []
@@ -104,12 +111,13 @@ def _encode(name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
         codes, levels = pd.factorize(column.values)
     except TypeError:
         raise TypeError(
-            f"`X` must hold one number or word per cell; column {name!r} holds collections."
+            f"`{argument}` must hold one number or word per cell; column {name!r} holds "
+            "collections."
         ) from None
     if len(levels) > MOST_LEVELS:
         raise ValueError(
-            f"`X` must hold at most {MOST_LEVELS} different words per column; column {name!r} has "
-            f"{len(levels):,}. Group them, or pass numbers."
+            f"`{argument}` must hold at most {MOST_LEVELS} different words per column; column "
+            f"{name!r} has {len(levels):,}. Group them, or pass numbers."
         )
     words = np.array([str(level) for level in levels], dtype=object)
     sorted_words = np.unique(words)
@@ -216,10 +224,12 @@ def cross_fit(
         Probabilities.
     """
     folds = check_whole("n_folds", n_folds, least=1)
-    if folds > len(target):
-        raise ValueError(f"`n_folds` must be at most the number of rows, {len(target)}; got {folds}.")
     if model is not None:
         _check_model(model)
+    if time is None and folds > len(target):
+        raise ValueError(
+            f"`n_folds` must be at most the number of rows, {len(target)}; got {folds}. Lower it."
+        )
     # Rows are put into an order of their own, so that theirs in the table changes nothing.
     order = _canonical_order(X, evaluation, target)
     if model is None:
@@ -244,8 +254,7 @@ def _check_model(model: Any) -> None:
     if is_class or not (hasattr(model, "predict_proba") and hasattr(model, "get_params")):
         found = f"the class {model.__name__}" if is_class else type(model).__name__
         raise TypeError(
-            "`model` must be a scikit-learn classifier with `predict_proba`, such as "
-            f"LogisticRegression(); got {found}."
+            f"`model` must be a scikit-learn classifier with `predict_proba`; got {found}."
         )
 
 

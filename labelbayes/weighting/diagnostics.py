@@ -13,6 +13,7 @@ import pandas as pd
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray, check_type
 from labelbayes._html import number_text, table_html
+from labelbayes.data.columns import MISSING_GROUP, as_column
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.weighting.cross_fitting import read_features
 from labelbayes.weighting.ipw import counted
@@ -95,7 +96,8 @@ def check_weights(
         and the decision.
     by : mapping of str to array_like, shape (n_rows,), optional
         Segments, times, versions of the policy that chose labels: as many labels as expected
-        should be seen in each. The group of the evaluation and fifths of P(labeled) come first.
+        should be seen in each. The group of the evaluation and fifths of P(labeled) come first;
+        missing values are a segment of their own.
 
     Returns
     -------
@@ -137,6 +139,8 @@ def check_weights(
     2.78
     """
     check_type("evaluation", evaluation, EvaluationSet)
+    if by is not None:
+        check_type("by", by, Mapping)
     rows = read_rows(
         evaluation.is_labeled,
         counted(evaluation),
@@ -210,26 +214,26 @@ def _calibration(
     variables: dict[str, Any] = {"P(labeled)": p}
     if evaluation.group is not None:
         variables["group"] = evaluation.group
-    variables |= dict(by)
+    twice = [name for name in by if name in variables]
+    if twice:
+        raise ValueError(
+            f"`by` must not name {twice[0]!r}, which is always looked at. Give it another name."
+        )
     parts = []
-    for name, values in variables.items():
-        column = pd.Series(np.asarray(values))
-        if len(column) != len(p):
-            raise ValueError(
-                f"`by` must hold one value per row, shape ({len(p)},); {name!r} has {len(column)}."
-            )
+    for name, values in (variables | dict(by)).items():
+        codes, levels = _levels(name, values, len(p))
         frame = pd.DataFrame(
             {
-                "level": _levels(column),
+                "level": codes,
                 "n": evaluation.count,
                 "expected": evaluation.count * p,
                 "seen": evaluation.count * evaluation.is_labeled,
                 "variance": evaluation.count * p * (1 - p),
             }
         )
-        sums = frame.groupby("level", sort=True, observed=True).sum()
+        sums = frame.groupby("level", sort=True).sum()
         sums.index = pd.MultiIndex.from_product(
-            [[name], [str(level) for level in sums.index]], names=["variable", "level"]
+            [[name], [levels[code] for code in sums.index]], names=["variable", "level"]
         )
         parts.append(sums)
     table = pd.concat(parts)
@@ -246,16 +250,30 @@ def _calibration(
     )
 
 
-def _levels(column: pd.Series) -> pd.Series:
-    """Return the values, or fifths where numbers or times take many values."""
-    is_time = pd.api.types.is_datetime64_any_dtype(column)
-    is_ordered = is_time or pd.api.types.is_numeric_dtype(column)
-    if not is_ordered or column.nunique() <= _MOST_LEVELS:
-        return column if is_ordered else column.astype(str)
-    fifths = pd.qcut(column, 5, duplicates="drop", precision=4)
-    write = "{:g}".format if pd.api.types.is_numeric_dtype(column) else str
-    spans = [f"{write(span.left)} to {write(span.right)}" for span in fifths.cat.categories]
-    return fifths.cat.rename_categories(spans)
+def _levels(name: str, values: Any, n_rows: int) -> tuple[IntArray, list[str]]:
+    """Return the level of each row and the levels' names; fifths where numbers take many values."""
+    column = as_column(f"by[{name!r}]", values)
+    if len(column) != n_rows:
+        raise ValueError(
+            f"`by` must hold one value per row, shape ({n_rows},); {name!r} has {len(column)}."
+        )
+    known = pd.Series(column.values[~column.is_missing]).infer_objects()
+    is_number = pd.api.types.is_numeric_dtype(known)
+    is_ordered = is_number or known.dtype.kind in "mM"
+    if is_ordered and known.nunique() > _MOST_LEVELS:
+        if is_number and not np.isfinite(known.to_numpy(dtype=np.float64)).all():
+            raise ValueError(f"`by` must hold finite numbers; {name!r} has infinite ones.")
+        fifths = pd.qcut(known, 5, duplicates="drop", precision=4)
+        write = "{:.10g}".format if is_number else str
+        ends = [(span.left, span.right) for span in fifths.cat.categories]
+        ends[0] = known.min(), ends[0][1]  # pandas starts a little below
+        codes, levels = fifths.cat.codes, [f"{write(low)} to {write(high)}" for low, high in ends]
+    else:
+        codes, found = pd.factorize(known if is_ordered else known.astype(str), sort=True)
+        levels = [str(level) for level in found]
+    by_row = np.full(n_rows, len(levels), dtype=np.int64)
+    by_row[~column.is_missing] = codes
+    return by_row, [*levels, MISSING_GROUP]
 
 
 def _balance(evaluation: EvaluationSet, weight: FloatArray, features: Any) -> pd.DataFrame:
@@ -263,7 +281,7 @@ def _balance(evaluation: EvaluationSet, weight: FloatArray, features: Any) -> pd
         features = pd.DataFrame({"y_pred": evaluation.y_pred})
         if evaluation.y_score is not None:
             features["y_score"] = evaluation.y_score
-    matrix, _, names = read_features(features, evaluation.n_rows)
+    matrix, _, names = read_features(features, evaluation.n_rows, argument="features")
     count = evaluation.count.astype(np.float64)
     seen, heavy = count * evaluation.is_labeled, count * weight
     mean = count @ matrix / count.sum()

@@ -14,6 +14,8 @@ from labelbayes.weighting.rows import WeightedRows, effective_size, read_rows
 from labelbayes.weighting.scores import Scored
 from labelbayes.weighting.weighted import MetricRange, WeightedFit, features_text
 
+#: Squares of larger numbers, and their weighted sums, overflow.
+_LARGEST = 1e100
 _METHODS = ("hajek", "horvitz_thompson")
 
 
@@ -131,9 +133,12 @@ def estimate_mean(
 
 def _finite(name: str, values: npt.ArrayLike) -> FloatArray:
     numbers = as_reals(name, as_column(name, values)).astype(np.float64)
-    if np.isinf(numbers).any():
-        where = int(np.argmax(np.isinf(numbers)))
-        raise ValueError(f"`{name}` must be finite; got {numbers[where]} at row {where}.")
+    bad = np.abs(numbers) > _LARGEST
+    if bad.any():
+        where = int(np.argmax(bad))
+        is_infinite = np.isinf(numbers[where])
+        rule = "be finite" if is_infinite else f"be at most {_LARGEST:g} in size, for squares"
+        raise ValueError(f"`{name}` must {rule}; got {numbers[where]} at row {where}.")
     return numbers
 
 

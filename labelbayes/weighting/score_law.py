@@ -23,8 +23,8 @@ class EndLaw(Law):
     ----------
     at : float
         The estimate, `lowest` or `highest`.
-    n_effective : float > 0
-        Effective number of labeled rows behind it.
+    n_effective : float >= 0
+        Effective number of labeled rows behind it; with none the law reaches over the range.
     open_share : float, default 1.0
         Share of the target that is not known: 1 for the population, that of rows without a label
         for these rows.
@@ -73,6 +73,8 @@ class EndLaw(Law):
         if tail >= 0.5:
             return 0.0
         z = -float(ndtri(tail))
+        if self.n_effective == 0:
+            return (self.highest - self.lowest) * self.open_share
         share = 1.0 if math.isinf(z) else z * z / (z * z + self.n_effective)
         return (self.highest - self.lowest) * self.open_share * share
 

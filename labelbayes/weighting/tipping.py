@@ -63,7 +63,7 @@ def tipping_tilt(
     Raises
     ------
     ValueError
-        As `estimate_aipw`, or if `prob` is not inside (0, 1).
+        As `estimate_aipw`, or if `prob` is not inside (0, 1) or the metric is undefined.
     TypeError
         If an argument is of the wrong type.
 
@@ -118,6 +118,11 @@ def tipping_tilt(
         return scored.value - z * spread - level
 
     start = surplus(0.0)
+    if math.isnan(start):
+        raise ValueError(
+            f"`metric` must be defined for a claim about it; {asked[0].name} is not: "
+            f"{asked[0].undefined_when}."
+        )
     if start == 0:
         return 1.0
     found = []

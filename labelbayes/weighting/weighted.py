@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from labelbayes._checks import CI_PROB
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.results.continuous import NormalLaw
@@ -103,7 +105,7 @@ class WeightedFit:
         laws, said = {}, []
         for name, error in self.errors(target).items():
             scored, span = self.scored[name], self.ranges[name]
-            laws[name] = _law(scored, error, span, open_share)
+            laws[name] = _law(scored, error, span, open_share, is_weighted)
             said += _range_notes(name, scored.value, span)
         return Estimates(
             laws,
@@ -124,10 +126,14 @@ class WeightedFit:
         )
 
 
-def _law(scored: Scored, error: float, span: MetricRange, open_share: float) -> Law:
+def _law(
+    scored: Scored, error: float, span: MetricRange, open_share: float, is_weighted: bool
+) -> Law:
     if math.isnan(scored.value):
         return NormalLaw(undefined_prob=1.0, undefined_reason=scored.reason or span.undefined_when)
-    if math.isfinite(span.lowest) and error <= END_WIDTH and scored.n_effective > 0:
+    # Labels of one class say nothing about a ranking: no effective row, and the whole range.
+    is_known = scored.n_effective > 0 or (is_weighted and scored.n_effective == 0)
+    if math.isfinite(span.lowest) and error <= END_WIDTH and is_known:
         for end in (span.lowest, span.highest):
             if abs(scored.value - end) <= END_WIDTH:
                 return EndLaw(end, scored.n_effective, open_share, span.lowest, span.highest)
@@ -154,7 +160,14 @@ def refuse_policy(outcome_depends_on_decision: bool) -> None:
     ------
     ValueError
         If it does; the sentence names the estimand and what it needs.
+    TypeError
+        If it is no bool.
     """
+    if not isinstance(outcome_depends_on_decision, (bool, np.bool_)):
+        raise TypeError(
+            "`outcome_depends_on_decision` must be True or False; got "
+            f"{outcome_depends_on_decision!r}."
+        )
     if outcome_depends_on_decision:
         raise ValueError(
             "`outcome_depends_on_decision` must be False to weight seen labels; got True. "

@@ -353,7 +353,8 @@ def test_rates_of_an_imputation_have_no_ranking_and_say_so() -> None:
     estimates = posterior.estimates()
     assert list(estimates) == list(DEFAULT_METRICS[:4])
     assert any(
-        note == "Left out: roc_auc, average_precision, which cannot be told here."
+        note == "Left out: 'roc_auc' and 'average_precision'. "
+        "This model has no ranking metrics for target='rate'."
         for note in estimates.notes
     )
     alone = replace(label_model, metrics=(METRICS["roc_auc"],))
@@ -371,12 +372,14 @@ def test_exact_laws_are_those_of_count_metrics(jeffreys, conjugate) -> None:
     exact = _posterior(jeffreys, combined).estimates(exact=True)
     assert list(exact) == list(DEFAULT_METRICS[:4])
     assert list(exact.draws(5, rng=0)) == list(DEFAULT_METRICS[:4])
-    assert any(note.startswith("Left out: roc_auc, average_precision") for note in exact.notes)
+    assert any(
+        note.endswith("Ranking metrics have no exact law given the rates.") for note in exact.notes
+    )
     alone = replace(jeffreys, metrics=(METRICS["roc_auc"],))
     posterior = _posterior(alone, combined)
     assert list(posterior.estimates()) == ["roc_auc"]
     assert not any("Left out" in note for note in posterior.estimates().notes)
-    with pytest.raises(ValueError, match="needs a count metric; got roc_auc, which have no exact"):
+    with pytest.raises(ValueError, match=r"needs a count metric; got roc_auc\. Ranking metrics"):
         posterior.estimates(exact=True)
 
 

@@ -157,7 +157,7 @@ def _bins(prior: str) -> Callable[[EvaluationSet], object]:
 #: Name -> build, simulate, replications.
 MODELS = {
     "bins, jeffreys, closed form": (
-        lambda evaluation: estimate_bins(evaluation, n_bins=len(LEVELS)),
+        lambda evaluation: estimate_bins(evaluation, n_bins=len(LEVELS), metrics=METRICS),
         simulator(jeffreys, only_metrics=True),
         2_000,
     ),
