@@ -260,8 +260,8 @@ def reprs_of(evaluation: lb.EvaluationSet) -> dict[str, str]:
         np.where(evaluation.y_true == 1, 1.0, np.nan), evaluation.y_score, group=evaluation.group
     )
     shown += [
-        lb.bound_positive_unlabeled(only_positives, 0.2),
-        lb.sweep_beta({"<svg>": only_positives}, betas=[0.1, 0.2]),
+        lb.bound_positive_unlabeled(only_positives, 0.05),
+        lb.sweep_beta({"<svg>": only_positives}, betas=[0.01, 0.02]),
         lb.estimate_curves(evaluation, imputation, n_draws=20, rng=6),
         lb.Ratings(["<b>", "<b>"], ["r1", "r2"], ["<svg>", "no"]),
     ]

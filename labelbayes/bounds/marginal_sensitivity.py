@@ -11,15 +11,13 @@ from scipy.optimize import brentq
 
 from labelbayes._checks import (
     CI_PROB,
-    BoolArray,
-    FloatArray,
     check_choice,
     check_open_unit,
     check_real,
     check_type,
 )
-from labelbayes.bounds.imbens_manski import cover_bounds
-from labelbayes.bounds.odds_limits import Limits, limit_slopes, odds_limits, rank_cut
+from labelbayes.bounds.odds_limits import odds_limits
+from labelbayes.bounds.sensitivity_ends import cover_ends, hajek_end, model_end, range_notes
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.confusion import CountMetric
@@ -32,16 +30,14 @@ from labelbayes.weighting.ipw import counted
 from labelbayes.weighting.outcome import Outcome, read_outcome
 from labelbayes.weighting.propensity import Propensity
 from labelbayes.weighting.rows import WeightedRows, read_rows
-from labelbayes.weighting.score_law import EndLaw
-from labelbayes.weighting.scores import END_WIDTH, Masses, Scored, score_metric
-from labelbayes.weighting.standard_errors import standard_error
+from labelbayes.weighting.scores import Scored
 from labelbayes.weighting.weighted import kept_rows
 
 #: Odds ratio of the ladder's rung.
 RUNG_ODDS_RATIO = 2.0
 #: No finite claim needs more; beyond, the bounds are those of the worst case.
 _LARGEST = 1e9
-#: Odds ratios that are tried for a bound with noise in it, evenly spaced in logs.
+#: Odds ratios that are tried for a bound with noise in it, closest near 1.
 _STEPS = 101
 
 _MODEL_TAKEN_AS_KNOWN = (
@@ -152,14 +148,14 @@ def bound_marginal_sensitivity(
         low, high = end(metric, False), end(metric, True)
         if low.value > high.value:  # by rounding, or by noise of the correction near 1
             low, high = high, low
-        said += _range_notes(metric, low.value, high.value)
+        said += range_notes(metric, low.value, high.value)
         limits = [min(max(part.value, metric.lowest), metric.highest) for part in (low, high)]
         if math.isnan(low.value) or math.isnan(high.value):
             limits = [math.nan, math.nan]
             reasons[metric.name] = low.reason or high.reason or metric.undefined_when
         span = Interval(*limits, math.nan, "sensitivity")
         if target == "population":
-            span = _cover(span, (low, high), rows, metric, share)
+            span = cover_ends(span, (low, high), rows, metric, share)
         intervals[metric.name] = span
     is_sample = target == "sample"
     return Bounds(
@@ -184,38 +180,6 @@ def bound_marginal_sensitivity(
         undefined_reasons=reasons,
         ess=math.nan if propensity is None else rows.ess,
     )
-
-
-def _range_notes(metric: Metric, low: float, high: float) -> list[str]:
-    if not (low < metric.lowest - END_WIDTH or high > metric.highest + END_WIDTH):
-        return []
-    return [
-        f"The bounds of {metric.name}, {low:.4g} to {high:.4g}, leave [{metric.lowest:g}, "
-        f"{metric.highest:g}]: the correction by weights took them there. They are cut at the "
-        "range."
-    ]
-
-
-def _cover(
-    span: Interval, ends: tuple[Scored, Scored], rows: WeightedRows, metric: Metric, share: float
-) -> Interval:
-    """Return an Imbens-Manski interval; an end without spread has the reach of a score test."""
-    errors = [standard_error(end, rows, "population") for end in ends]
-    found = cover_bounds(span, *errors, ci_prob=share, lowest=metric.lowest, highest=metric.highest)
-    low, high = found.low, found.high
-    if errors[0] <= END_WIDTH and abs(span.low - metric.highest) <= END_WIDTH:
-        low = (
-            EndLaw(metric.highest, ends[0].n_effective, 1.0, metric.lowest, metric.highest)
-            .interval(share)
-            .low
-        )
-    if errors[1] <= END_WIDTH and abs(span.high - metric.lowest) <= END_WIDTH:
-        high = (
-            EndLaw(metric.lowest, ends[1].n_effective, 1.0, metric.lowest, metric.highest)
-            .interval(share)
-            .high
-        )
-    return Interval(low, high, found.ci_prob, found.ci_kind)
 
 
 def _resolve(
@@ -269,47 +233,10 @@ def _ends(
 ) -> _End:
     kept = kept_rows(evaluation, rows)
     if outcome is None:
-        return lambda metric, is_upper: _hajek_end(metric, is_upper, kept, rows, largest)
+        return lambda metric, is_upper: hajek_end(metric, is_upper, kept, rows, largest)
     m = rows.take(read_outcome(outcome, evaluation.n_rows).p)
     limits = odds_limits(m, largest)
-    return lambda metric, is_upper: _model_end(metric, is_upper, kept, rows, m, limits, largest)
-
-
-def _model_end(
-    metric: Metric,
-    is_upper: bool,
-    evaluation: EvaluationSet,
-    rows: WeightedRows,
-    m: FloatArray,
-    limits: Limits,
-    largest: float,
-) -> Scored:
-    """One end by the outcome model, with its errors on labeled rows corrected by weights."""
-    if isinstance(metric, CountMetric):
-        takes_high = (evaluation.y_pred == 1) == is_upper
-    else:
-        takes_high = rank_cut(evaluation, limits, is_upper=is_upper)
-    missing = np.where(takes_high, limits.high, limits.low)
-    slope = limit_slopes(m, largest, takes_high)
-    # Where no propensity is given the weights are 1, and nothing is corrected.
-    seen = evaluation.y_true + (rows.weight - 1) * slope * (evaluation.y_true - m)
-    positive = np.where(rows.is_labeled, seen, missing)
-    return score_metric(metric, evaluation, Masses(positive, 1.0 - positive), rows)
-
-
-def _hajek_end(
-    metric: Metric, is_upper: bool, evaluation: EvaluationSet, rows: WeightedRows, largest: float
-) -> Scored:
-    """One extreme of the Hajek estimate: right rows at one end of their weight, wrong ones not."""
-    is_right = evaluation.y_true == evaluation.y_pred
-    factor = np.where(is_right == is_upper, largest, 1 / largest)
-    weight = _moved_weights(rows, factor, rows.is_labeled)
-    positive = np.where(evaluation.y_true == 1, weight, 0.0)
-    return score_metric(metric, evaluation, Masses(positive, weight - positive), rows)
-
-
-def _moved_weights(rows: WeightedRows, factor: FloatArray, is_labeled: BoolArray) -> FloatArray:
-    return np.where(is_labeled, 1 + (rows.weight - 1) * factor, 0.0)
+    return lambda metric, is_upper: model_end(metric, is_upper, kept, rows, m, limits, largest)
 
 
 def _method_text(
@@ -364,7 +291,9 @@ def tipping_marginal_sensitivity(
 
     Notes
     -----
-    **Assumes** what `bound_marginal_sensitivity` does.
+    **Assumes** what `bound_marginal_sensitivity` does. With an outcome model and a propensity the
+    bound has the noise of the correction in it and need not fall steadily: the first of 100 odds
+    ratios at which the claim fails is refined.
 
     References
     ----------
@@ -400,7 +329,8 @@ def tipping_marginal_sensitivity(
         return 1.0
     # The bound falls with the odds ratio, but for the noise of the correction.
     before = 0.0
-    for after in np.linspace(0.0, math.log(_LARGEST), _STEPS if is_corrected else 2)[1:].tolist():
+    steps = np.linspace(0.0, 1.0, _STEPS if is_corrected else 2)[1:]
+    for after in (math.log(_LARGEST) * steps**3).tolist():
         if surplus(after) < 0:
             return math.exp(float(brentq(surplus, before, after, xtol=1e-12)))
         before = after

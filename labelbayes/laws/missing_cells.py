@@ -135,7 +135,8 @@ def cells_and_fits(
     cells = _cells(ranked, evaluation, order, starts, bins, len(bins))
     if imputation.n_refits:
         return cells, Fits(imputation.n_refits, partial(_take_refit, imputation, cells.row))
-    return cells, Fits(1, partial(_take_fit, key[order[starts]][np.newaxis]))
+    of_cells = key if starts is order else key[order[starts]]
+    return cells, Fits(1, partial(_take_fit, of_cells[np.newaxis]))
 
 
 def _take_fit(values: FloatArray, i: int) -> FloatArray:
@@ -154,6 +155,11 @@ def _cells(
     bins: IntArray,
     n_bins: int,
 ) -> MissingCells:
+    if starts is order:  # nothing is tied: each row is a cell where it stands
+        is_positive = read_only(evaluation.y_pred[ranked.row] == 1)
+        return MissingCells(
+            ranked.step, is_positive, ranked.count, read_only(bins), ranked.row, n_bins
+        )
     first = order[starts]
     row = ranked.row[first]
     count = ranked.count[order]
