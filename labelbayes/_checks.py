@@ -158,12 +158,15 @@ def check_real(name: str, value: Any) -> float:
     TypeError
         If it is no real number.
     ValueError
-        If it is nan or infinite.
+        If it is nan, infinite or beyond what a float holds.
     """
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not is_number:
         raise TypeError(f"`{name}` must be a number; got {type(value).__name__} {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"`{name}` must be a number that a float can hold.") from None
     if not np.isfinite(number):
         raise ValueError(f"`{name}` must be finite; got {value!r}.")
     return number

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from labelbayes._checks import check_choice, check_type, make_rng
+from labelbayes._checks import CI_PROB, check_choice, check_type, make_rng
+from labelbayes.bounds.beta_prior import resolve_beta
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.count_metrics import true_values
@@ -208,8 +209,9 @@ def ladder(
     Raises
     ------
     ValueError
-        If an option is none of those above, `truth` still lacks labels, or a result in `extra`
-        has another target or none of the metrics.
+        If an option is none of those above, `beta` lies outside [0, 1] or audits more rows than
+        are unlabeled, `truth` still lacks labels, or a result in `extra` has another target or
+        none of the metrics.
 
     Notes
     -----
@@ -233,6 +235,9 @@ def ladder(
         check_made_from(evaluation, imputation)
     asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     check_choice("target", target, TARGETS)
+    if beta is not None:
+        # A beta that cannot be is a slip of the caller; no rung is left out for it.
+        resolve_beta(beta, evaluation.n_unlabeled, CI_PROB)
     names = [metric.name for metric in asked]
     complete = None if truth is None else true_values(asked, truth, evaluation.counts)
     own = dict(extra or {})

@@ -13,12 +13,17 @@ import pandas as pd
 import pytest
 
 from labelbayes import cli
+from labelbayes.bounds.positive_unlabeled import bound_positive_unlabeled
 from labelbayes.cli import main
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.examples import load_breast_cancer_scores
 from labelbayes.data.masking import mask_mnar
+from labelbayes.data.read import read_evaluation
 from labelbayes.ladder import RUNGS, ladder
+from labelbayes.metrics.registry import DEFAULT_METRICS
 from labelbayes.report import write
+from labelbayes.weighting.outcome import fit_outcome
+from labelbayes.weighting.propensity import fit_propensity
 
 GOOD = "label,score,decision,who\n" + "".join(
     f"{label},{score},{int(score >= 0.5)},\n"
@@ -29,6 +34,8 @@ GOOD = "label,score,decision,who\n" + "".join(
     )
 )
 WORDS = ["--y-true", "label", "--y-score", "score"]
+#: Four metrics, and so fewer figures.
+DECIDED = ["--y-true", "label", "--y-pred", "decision"]
 
 
 @pytest.fixture
@@ -79,17 +86,30 @@ def test_the_demo_prints_the_ladder_with_the_truth_and_writes_the_report(tmp_pat
     done = _run("demo", cwd=tmp_path, code=DEMO, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.stderr == ""
     assert "loaded [] status 0" in done.stdout
-    rungs = [rung.name for rung in RUNGS if not rung.options]
+    given = {"propensity", "outcome"}
+    rungs = [rung.name for rung in RUNGS if given.issuperset(rung.options)]
+    assert rungs[-1] == "AIPW"
     for rung in rungs:
         assert f"\n{rung} " in done.stdout
     truth = load_breast_cancer_scores()
     evaluation = mask_mnar(truth, 0.3, float(truth.y_true.mean()) / 2, rng=0)
-    steps = ladder(evaluation, truth=truth, rng=0)
+    score = pd.DataFrame({"score": evaluation.y_score})
+    steps = ladder(
+        evaluation,
+        truth=truth,
+        propensity=fit_propensity(score, evaluation, rng=0),
+        outcome=fit_outcome(score, evaluation, rng=0),
+        rng=0,
+    )
     assert steps.verdict in done.stdout
-    assert re.search(r"^truth  +0\.981 +0\.986 +0\.962 +0\.974$", done.stdout, re.MULTILINE)
+    truths = re.findall(r"^truth  +(.*)$", done.stdout, re.MULTILINE)
+    assert [row.split() for row in truths] == [
+        ["0.981", "0.986", "0.962"],
+        ["0.974", "0.994", "0.993"],
+    ]
     assert "Wrote labelbayes-demo/report.html\nWrote labelbayes-demo/report.json\n" in done.stdout
     read = json.loads((tmp_path / "labelbayes-demo" / "report.json").read_text(encoding="utf-8"))
-    assert read["metrics"] == ["accuracy", "precision", "recall", "f1"]
+    assert tuple(read["metrics"]) == DEFAULT_METRICS
     assert [rung["name"] for rung in read["rungs"]] == rungs
     assert read["data"]["n_unlabeled"] == 171  # 30% of 569
     assert read["truth"] == steps.truth
@@ -98,11 +118,11 @@ def test_the_demo_prints_the_ladder_with_the_truth_and_writes_the_report(tmp_pat
         for metric, row in rung["metrics"].items():
             assert row["low"] == frame.loc[(rung["name"], metric), "low"]
     page = (tmp_path / "labelbayes-demo" / "report.html").read_text(encoding="utf-8")
-    assert page.count("<figure>") == 8
+    assert page.count("<figure>") == 2 * len(DEFAULT_METRICS)
 
 
 def test_a_report_is_written_and_shown(table: Path, capsys) -> None:
-    assert _report(table, *WORDS) == 0
+    assert _report(table, *DECIDED) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     assert "table.csv: metrics with missing labels" in shown.out
@@ -142,6 +162,80 @@ def test_every_option_bites(table: Path, capsys, no_figures) -> None:
     assert (_numbers(table)["seed"], _numbers(table)["rungs"] == one["rungs"]) == (1, False)
 
 
+#: P(label seen), P(positive) and a soft label beside each row, and two sites.
+BESIDE = "label,score,site,seen,positive,soft\n" + "".join(
+    f"{line.split(',')[0]},{score},{'ab'[i % 2]},{60 + i}%,{score},{1 - score:.2f}\n"
+    for i, line in enumerate(GOOD.splitlines()[1:])
+    for score in [float(line.split(",")[1])]
+)
+
+
+def test_groups_of_a_column(table: Path, capsys, no_figures) -> None:
+    table.write_text(BESIDE)
+    assert _report(table, *WORDS, "--group", "site") == 0
+    shown = capsys.readouterr().out
+    groups = _numbers(table)["groups"]
+    assert [(g["name"], g["counts"]["tp"]) for g in groups["shown"]] == [("a", 2), ("b", 0)]
+    assert [(d["first"], d["second"]) for d in groups["differences"]] == [("a", "b")]
+    assert "By group: mean and 95% predictive (eti) interval, worst case (bounds) below" in shown
+    assert re.search(r"^a less b  .*\[", shown, re.MULTILINE)
+    assert _report(table, *WORDS) == 0
+    assert _numbers(table)["groups"] is None
+
+
+def test_an_empty_cell_is_a_group_too(table: Path, capsys, no_figures) -> None:
+    assert _report(table, *DECIDED, "--group", "who") == 0
+    assert [g["name"] for g in _numbers(table)["groups"]["shown"]] == ["(missing)"]
+
+
+def test_columns_of_probabilities_add_their_rungs(table: Path, capsys, no_figures) -> None:
+    table.write_text(BESIDE)
+    evaluation = read_evaluation(table, y_true="label", y_score="score")
+    seen = [(60 + i) / 100 for i in range(8)]
+    columns = ["--propensity", "seen", "--outcome", "positive"]
+    assert _report(table, *WORDS, *columns) == 0
+    read = {rung["name"]: rung for rung in _numbers(table)["rungs"]}
+    expected = ladder(
+        evaluation, propensity=seen, outcome=evaluation.y_score, metrics=["accuracy"], rng=0
+    )
+    for name in ("outcome model", "Horvitz-Thompson", "Hajek", "AIPW"):
+        found = read[name]["metrics"]["accuracy"]
+        own = expected.results[name].records()["accuracy"]
+        assert (found["mean"], found["low"]) == pytest.approx((own["mean"], own["low"])), name
+    assert "percent signs were read as hundredths" in " ".join(_numbers(table)["data"]["notes"])
+    assert _report(table, *WORDS, "--propensity", "seen") == 0
+    fewer = {rung["name"] for rung in _numbers(table)["rungs"]}
+    assert {"Hajek"} <= fewer
+    assert not {"AIPW", "outcome model"} & fewer
+
+
+def test_a_soft_label_limits_the_population(table: Path, capsys, no_figures) -> None:
+    table.write_text(BESIDE)
+    assert _report(table, *WORDS, "--soft-label", "soft", "--target", "population") == 0
+    assert _numbers(table)["rungs"][-1]["name"] == "optimum"
+
+
+def test_beta_is_a_share_or_a_range(table: Path, capsys, no_figures) -> None:
+    ask = "Only positives are labeled. `--beta` adds the positive-unlabeled bounds"
+    table.write_text(GOOD.replace("\n0,", "\n,"))
+    evaluation = read_evaluation(table, y_true="label", y_score="score")
+    assert _report(table, *WORDS) == 0
+    assert f"Noticed: {ask}" in capsys.readouterr().out
+    for word, beta in (("0.4", 0.4), ("0.2,0.4", (0.2, 0.4))):
+        assert _report(table, *WORDS, "--beta", word) == 0
+        assert ask not in capsys.readouterr().out
+        read = {rung["name"]: rung for rung in _numbers(table)["rungs"]}
+        found = read["positive-unlabeled"]["metrics"]
+        own = bound_positive_unlabeled(evaluation, beta).bounds()
+        for metric in ("precision", "roc_auc"):
+            assert found[metric]["low"] == pytest.approx(own[metric].low)
+            assert found[metric]["high"] == pytest.approx(own[metric].high)
+    # Where negatives are known, nobody asks.
+    table.write_text(GOOD)
+    assert _report(table, *WORDS) == 0
+    assert ask not in capsys.readouterr().out
+
+
 def test_missing_may_be_given_more_than_once(table: Path, capsys, no_figures) -> None:
     text = GOOD.replace("\n,0.7", "\n-1,0.7").replace("\n,0.1", "\npending,0.1")
     table.write_text(text)
@@ -171,6 +265,23 @@ REFUSED = {
     "no score or decision": (GOOD, ["--y-true", "label"], "--y-score or --y-pred"),
     "wrong positive label": (GOOD, [*WORDS, "--pos-label", "yes"], "`--pos-label`"),
     "threshold is nan": (GOOD, [*WORDS, "--threshold", "nan"], "`--threshold` must be finite"),
+    "no such group": (GOOD, [*WORDS, "--group", "site"], "no column 'site'"),
+    "propensity is a word": (
+        GOOD.replace("0.9,1,", "0.9,high,"),
+        [*WORDS, "--propensity", "decision"],
+        "column 'decision' must hold numbers; got 'high' in row 1",
+    ),
+    "propensity is a weight": (
+        GOOD.replace("0.2,0,", "0.2,1.5,"),
+        [*WORDS, "--propensity", "decision"],
+        "`--propensity` must name a column of probabilities in [0, 1]; 'decision' has 1.5 in row 2",
+    ),
+    "outcome with a gap": (GOOD, [*WORDS, "--outcome", "who"], "column 'who' must hold a number"),
+    "soft label below 0": (
+        GOOD.replace("0.2,0,", "0.2,-1,"),
+        [*WORDS, "--soft-label", "decision"],
+        "`--soft-label` must name",
+    ),
     "minus one": (GOOD.replace("\n,0.7", "\n-1,0.7"), WORDS, "two labels"),
 }
 
@@ -195,6 +306,13 @@ def test_bad_input_gives_one_sentence_and_writes_nothing(name: str, tmp_path: Pa
     _is_refused(status, shown.err, said)
     assert shown.out == ""
     assert set(tmp_path.iterdir()) == before
+
+
+def test_a_gap_in_parquet_is_named_by_the_option_of_its_column(table: Path, capsys) -> None:
+    frame = pd.read_csv(table).assign(p=[0.5, None, *[0.5] * 6])
+    frame.to_parquet(table.with_suffix(".parquet"))
+    status = _report(table.with_suffix(".parquet"), *WORDS, "--propensity", "p")
+    _is_refused(status, capsys.readouterr().err, "`--propensity` must be finite; got nan at")
 
 
 def test_a_directory_is_no_table(tmp_path: Path, capsys) -> None:
@@ -237,6 +355,11 @@ def test_an_output_that_cannot_be_written(command: str, table: Path, capsys) -> 
         (["report", "x.csv", *WORDS, "--threshold", "high"], "'high'"),
         (["report", "x.csv", *WORDS, "--target", "both"], "'both'"),
         (["report", "x.csv", *WORDS, "--thresh", "1"], "--thresh"),
+        (["report", "x.csv", *WORDS, "--beta", "much"], "--beta: a share is a number"),
+        (["report", "x.csv", *WORDS, "--beta", "1.5"], "--beta: a share lies in [0, 1]"),
+        (["report", "x.csv", *WORDS, "--beta", "nan"], "--beta: a share lies in [0, 1]"),
+        (["report", "x.csv", *WORDS, "--beta", "0.4,0.2"], "--beta: a range names its lower end"),
+        (["report", "x.csv", *WORDS, "--beta", "0.1,0.2,0.3"], "--beta: a share is a number"),
         (["demo", "--seed", "-1"], "'-1'"),
         (["demo", "--seed", "x"], "'x'"),
         (["demo", "--seed", "9" * 5000], "at most 50 digits; got 5,000 characters"),
@@ -281,7 +404,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_a_reader_that_left_costs_no_files(table: Path) -> None:
-    words = ["report", str(table), *WORDS, "--output", "out"]
+    words = ["report", str(table), *DECIDED, "--output", "out"]
     done = _run(*words, cwd=table.parent, code=CLOSED_PIPE)
     assert (done.returncode, done.stderr) == (141, "")
     assert sorted(p.name for p in (table.parent / "out").iterdir()) == [
@@ -313,7 +436,7 @@ def test_a_sentence_too(table: Path) -> None:
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_what_cannot_be_printed_is_still_written(target: str, reason: str, table: Path) -> None:
-    words = ["report", table.name, *WORDS, "--output", "out"]
+    words = ["report", table.name, *DECIDED, "--output", "out"]
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" >{target}', "sh", sys.executable, "-m", "labelbayes", *words],
         cwd=table.parent,

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from labelbayes.bounds.beta_prior import Audit
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
@@ -351,3 +353,9 @@ def test_only_positives_known_adds_bounds_that_hold_the_truth() -> None:
         assert bounds[metric]["low"] <= steps.truth[metric] <= bounds[metric]["high"]
         assert pessimistic[metric]["high"] < steps.truth[metric]
     assert "calibration with its uncertainty" in steps.left_out
+
+
+@pytest.mark.parametrize("beta", [1.5, (0.4, 0.1), math.nan, Audit(500, 500)])
+def test_a_beta_that_cannot_be_is_refused_and_leaves_no_rung_out(beta) -> None:
+    with pytest.raises(ValueError, match="`beta` must"):
+        ladder(EvaluationSet([1, None, 0], [0.9, 0.4, 0.1]), beta=beta, rng=0)

@@ -28,6 +28,12 @@ N_CHAINS = 4
 #: Weights drawn at a time.
 BLOCK = 1_000_000
 AREAS = ("roc_auc", "average_precision")
+LARGEST_BETA = np.nextafter(1.0, 0.0)
+ROUND_OFF = 1e-9
+NO_MEAN = (
+    "The law of beta reaches 1 so often (b is at most 1) that the ROC area has no mean: read its "
+    "median and interval."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +155,9 @@ def rank_bootstrap(
     rows. Known negatives keep weight 1: nobody says that they are a random sample.
 
     Weights are Dirichlet(1, ..., 1). A drawn false positive rate below 0 or above 1 is moved to
-    the end of its range, and the rates are sorted so that the curve is monotone; a note says how
-    often. The areas are not
-    touched. A model with one Dirichlet weight a bin was tried and left out: J pseudo-positives
+    the end of its range, and the rates are sorted so that the curve is monotone. The areas are not
+    touched: a draw beyond [0, 1] is a beta that the scores contradict. Notes say how often. With
+    b of at most 1 and no known negative the area has no mean, and a note says so. A model with one Dirichlet weight a bin was tried and left out: J pseudo-positives
     spread evenly pull the area toward 1/2.
 
     **Oracle.** The mean of the area is the integral of (A - beta / 2) / (1 - beta) over the law of
@@ -184,6 +190,9 @@ def rank_bootstrap(
             raise ValueError(f"`evaluation` must hold {what}; there is none.")
     generator = make_rng(rng)
     columns, n_moved = _draw(blocks, beta, N_CHAINS * size, generator)
+    notes = _describe_draws(columns, n_moved)
+    if beta.b <= 1 and not blocks.n_known_negative:
+        notes.append(NO_MEAN)
     dims = {"tpr": ("fpr",), "precision": ("recall",)}
     dataset = xr.Dataset(
         {
@@ -197,12 +206,6 @@ def rank_bootstrap(
     )
     with pm.Model() as model:
         pm.Beta("beta", beta.a, beta.b)
-    moved = n_moved / (N_CHAINS * size)
-    notes = (
-        ()
-        if moved == 0
-        else (f"In {moved:.1%} of draws a false positive rate left [0, 1] by more than 0.001.",)
-    )
     label_model = LabelModel(
         model,
         CurvesOnly((evaluation.counts,)),
@@ -211,7 +214,7 @@ def rank_bootstrap(
         prior_var={"beta": beta.var},
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
-        notes=notes,
+        notes=tuple(notes),
         # Only their names and reasons are asked for: the draws are made here.
         metrics=cast("tuple[CountMetric, ...]", tuple(RANKING_METRICS[name] for name in AREAS)),
     )
@@ -227,12 +230,32 @@ def rank_bootstrap(
     return Posterior(label_model, container, "population", diagnose(dataset[["beta", *AREAS]], 0))
 
 
+def _describe_draws(columns: dict[str, FloatArray], n_moved: int) -> list[str]:
+    """Say how often draws contradict the data."""
+    notes = []
+    n_draws = len(columns["beta"])
+    if n_moved:
+        notes.append(
+            f"In {n_moved / n_draws:.1%} of draws a false positive rate left [0, 1] by more than "
+            "0.001."
+        )
+    for name in AREAS:
+        beyond = float(np.mean((columns[name] < -ROUND_OFF) | (columns[name] > 1 + ROUND_OFF)))
+        if beyond:
+            notes.append(
+                f"In {beyond:.1%} of draws {name} lies outside [0, 1]: the scores contradict the "
+                "beta drawn, and these draws are left as they are."
+            )
+    return notes
+
+
 def _draw(
     blocks: ScoreBlocks, beta: BetaPrior, n_draws: int, rng: np.random.Generator
 ) -> tuple[dict[str, FloatArray], int]:
     """Return draws by name, and in how many a false positive rate had to be moved."""
     columns = {
-        "beta": rng.beta(beta.a, beta.b, n_draws),
+        # A draw that rounds to 1 would leave no negative.
+        "beta": np.minimum(rng.beta(beta.a, beta.b, n_draws), LARGEST_BETA),
         "roc_auc": np.empty(n_draws),
         "average_precision": np.empty(n_draws),
         "tpr": np.empty((n_draws, len(GRID))),

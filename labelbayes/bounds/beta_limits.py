@@ -174,6 +174,7 @@ def estimate_beta(
         notes=(
             f"From all rows, without resampling: {found:.3f}.",
             "Where negatives reach the top scores too, this is too high.",
+            *_describe_few(sizes),
         ),
     )
 
@@ -212,6 +213,16 @@ def _check_rows(evaluation: EvaluationSet) -> ScoreBlocks:
         if not n:
             raise ValueError(f"`evaluation` must hold {what} rows to say anything of beta.")
     return blocks
+
+
+def _describe_few(sizes: tuple[int, int]) -> list[str]:
+    """Say where there are so few rows that resampling them says little."""
+    if min(sizes) >= FEWEST_KNOWN:
+        return []
+    return [
+        f"With {sizes[0]:,} known positives and {sizes[1]:,} unlabeled rows the bootstrap says "
+        "little of the uncertainty; see `bound_beta`."
+    ]
 
 
 def _sizes(blocks: ScoreBlocks) -> tuple[int, int]:

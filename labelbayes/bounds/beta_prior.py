@@ -24,6 +24,8 @@ from labelbayes.results.interval import Interval
 
 #: Pseudo-counts of an audit before its first row.
 HALF = 0.5
+#: Largest pseudo-count: beyond it a law is a number.
+MOST_COUNTS = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,14 @@ class BetaPrior:
     Parameters
     ----------
     a, b : float > 0
-        Pseudo-counts of positives and of negatives.
+        Pseudo-counts of positives and of negatives, at most 1e15.
 
     Raises
     ------
+    TypeError
+        If a pseudo-count is no number.
     ValueError
-        If a pseudo-count is not positive.
+        If a pseudo-count is not positive, or larger.
 
     See Also
     --------
@@ -56,8 +60,15 @@ class BetaPrior:
     def __post_init__(self) -> None:
         """Check the pseudo-counts."""
         for name in ("a", "b"):
-            if not check_real(name, getattr(self, name)) > 0:
-                raise ValueError(f"`{name}` must be positive; got {getattr(self, name)!r}.")
+            count = check_real(name, getattr(self, name))
+            if not 0 < count <= MOST_COUNTS:
+                raise ValueError(
+                    f"`{name}` must be positive and at most {MOST_COUNTS:g}; got {count!r}. Give a "
+                    "beta that is known as a number."
+                    if count > 0
+                    else f"`{name}` must be positive; got {count!r}."
+                )
+            object.__setattr__(self, name, count)
 
     @classmethod
     def from_audit(cls, n_positive: int, n_negative: int) -> BetaPrior:
@@ -86,7 +97,7 @@ class BetaPrior:
     def var(self) -> float:
         """Variance of beta."""
         total = self.a + self.b
-        return self.a * self.b / (total**2 * (total + 1))
+        return self.a / total * (self.b / total) / (total + 1)
 
     def interval(self, ci_prob: float = CI_PROB, kind: Literal["eti", "hdi"] = "eti") -> Interval:
         """Return an interval of beta.
@@ -136,6 +147,8 @@ class Audit:
 
     Raises
     ------
+    TypeError
+        If a count is no whole number.
     ValueError
         If a count is negative or there is none.
 
@@ -151,7 +164,7 @@ class Audit:
     def __post_init__(self) -> None:
         """Check the counts."""
         for name in ("n_positive", "n_negative"):
-            check_whole(name, getattr(self, name), least=0)
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), least=0))
         if not self.n:
             raise ValueError("`Audit` must hold at least one row; got none.")
 
@@ -168,7 +181,7 @@ class Audit:
         n_unlabeled : int
             Unlabeled rows, the audited ones among them.
         level : float
-            Its probability, equal tails.
+            Its probability, in (0, 1), equal tails.
 
         Returns
         -------
@@ -177,22 +190,25 @@ class Audit:
 
         Raises
         ------
+        TypeError
+            If an argument is of the wrong type.
         ValueError
-            If there are fewer unlabeled rows than audited ones.
+            If there are fewer unlabeled rows than audited ones, or `level` is outside (0, 1).
 
         Examples
         --------
         >>> Audit(155, 145).counts(300, 0.95)
         (155, 155)
         """
-        rest = n_unlabeled - self.n
+        rest = check_whole("n_unlabeled", n_unlabeled, least=0) - self.n
+        share = check_open_unit("level", level, "Write 0.95 for 95%.")
         if rest < 0:
             raise ValueError(
                 f"`beta` must be an audit of unlabeled rows; got {self.n:,} audited rows and "
                 f"{n_unlabeled:,} unlabeled. Use BetaPrior.from_audit for rows from elsewhere."
             )
         law = beta_binomial(rest, self.n_positive + HALF, self.n_negative + HALF)
-        cdf, tail = np.cumsum(law.pmf), (1 - level) / 2
+        cdf, tail = np.cumsum(law.pmf), (1 - share) / 2
         ends = np.searchsorted(cdf, [tail * (1 - 1e-12), (1 - tail) * (1 - 1e-12)])
         low, high = (self.n_positive + law.start + int(end) for end in ends)
         return low, high

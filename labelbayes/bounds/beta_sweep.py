@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from labelbayes._checks import CI_PROB, FloatArray, IntArray, check_open_unit, check_type
+from labelbayes._checks import (
+    CI_PROB,
+    FloatArray,
+    IntArray,
+    check_open_unit,
+    check_type,
+    check_unit,
+)
 from labelbayes._html import table_html
 from labelbayes._progress import track
 from labelbayes.bounds.beta_prior import count_latent
@@ -33,6 +40,10 @@ from labelbayes.metrics.confusion import COUNT_METRICS
 AREAS = ("roc_auc", "average_precision")
 AT_CUTOFF = ("accuracy", "precision", "recall", "f1")
 SWEPT = (*AT_CUTOFF, *AREAS)
+FLIP_COLUMNS = (
+    *("metric", "series", "model_a", "model_b", "beta", "better_below", "better_above"),
+    *("fpr_slope_a", "precision_slope_a", "fpr_slope_b", "precision_slope_b"),
+)
 #: Values of beta unless the caller names some.
 DEFAULT_BETAS = tuple(np.round(np.arange(0.02, 0.99, 0.02), 2).tolist())
 
@@ -50,7 +61,7 @@ class BetaSweep:
         Where the order of two models changes: ``metric``, ``series`` (point, low or high),
         ``model_a``, ``model_b``, ``beta``, ``better_below``, ``better_above``, and the derivatives
         with respect to beta of the false positive rate and of precision, ``fpr_slope_a``,
-        ``fpr_slope_b``, ``precision_slope_a``, ``precision_slope_b``.
+        ``precision_slope_a``, ``fpr_slope_b``, ``precision_slope_b``.
     verdicts : tuple of str
         A sentence per pair of models.
     ci_prob : float
@@ -68,7 +79,7 @@ class BetaSweep:
 
     def __repr__(self) -> str:
         """Return the verdicts."""
-        return "BetaSweep:\n" + "\n".join(self.verdicts)
+        return "BetaSweep:\n" + ("\n".join(self.verdicts) or "One model: nothing to compare.")
 
     def _repr_html_(self) -> str:
         rows = [
@@ -165,19 +176,22 @@ def sweep_beta(
         found = _find_flips(table, first, second)
         flips += found
         verdicts.append(_say(first, second, found))
-    columns = ["metric", "series", "model_a", "model_b", "beta", "better_below", "better_above"]
-    columns += ["fpr_slope_a", "fpr_slope_b", "precision_slope_a", "precision_slope_b"]
-    return BetaSweep(table, pd.DataFrame(flips, columns=columns), tuple(verdicts), level)
+    frame = pd.DataFrame(flips, columns=list(FLIP_COLUMNS))
+    return BetaSweep(table, frame, tuple(verdicts), level)
 
 
 def _check_betas(betas: npt.ArrayLike | None) -> FloatArray:
-    values = np.array(DEFAULT_BETAS if betas is None else betas, dtype=np.float64)
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"`betas` must be a list of shares; got shape {values.shape}.")
-    if not ((values >= 0) & (values < 1)).all():
-        raise ValueError("`betas` must lie in [0, 1): with beta = 1 no negative is left.")
-    if (np.diff(values) <= 0).any():
-        raise ValueError("`betas` must rise; sort them and drop what is twice.")
+    given = DEFAULT_BETAS if betas is None else betas
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"`betas` must be a list of shares; got {type(given).__name__}.")
+    values = np.array([check_unit(f"betas[{i}]", value) for i, value in enumerate(given)])
+    if not len(values):
+        raise ValueError("`betas` must hold at least one share; got none.")
+    if len(falls := np.flatnonzero(np.diff(values) <= 0)):
+        a, b = values[falls[0] : falls[0] + 2].tolist()
+        raise ValueError(f"`betas` must rise; got {b} after {a}. Sort them, drop what is twice.")
+    if values[-1] == 1:
+        raise ValueError("`betas` must lie in [0, 1); with beta = 1 no negative is left: drop it.")
     return values
 
 
@@ -263,21 +277,8 @@ def _find_flips(table: pd.DataFrame, first: _Model, second: _Model) -> list[dict
                 names = (first.name, second.name)
                 below, above = names if gap[left] > 0 else names[::-1]
                 slopes = [scar_slopes(model.known, beta) for model in (first, second)]
-                flips.append(
-                    {
-                        "metric": metric,
-                        "series": series,
-                        "model_a": first.name,
-                        "model_b": second.name,
-                        "beta": beta,
-                        "better_below": below,
-                        "better_above": above,
-                        "fpr_slope_a": slopes[0][0],
-                        "fpr_slope_b": slopes[1][0],
-                        "precision_slope_a": slopes[0][1],
-                        "precision_slope_b": slopes[1][1],
-                    }
-                )
+                said = (metric, series, *names, beta, below, above, *slopes[0], *slopes[1])
+                flips.append(dict(zip(FLIP_COLUMNS, said, strict=True)))
     return flips
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from labelbayes._checks import FloatArray
-from labelbayes._html import number_text, table_html
 from labelbayes.bounds.beta_prior import BetaRange
 from labelbayes.bounds.count_bounds import (
     counts_at,
@@ -20,6 +19,7 @@ from labelbayes.bounds.count_bounds import (
     largest_step,
     sample_bounds,
 )
+from labelbayes.bounds.curve_table import curve_html, curve_text
 from labelbayes.bounds.latent_paths import Limits, Span
 from labelbayes.bounds.path_extremes import (
     Construction,
@@ -37,7 +37,12 @@ from labelbayes.bounds.scar_identities import scar_points
 from labelbayes.bounds.score_blocks import ScoreBlocks
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.metrics.confusion import CountMetric
-from labelbayes.metrics.registry import Metric, resolve_metrics, split_metrics
+from labelbayes.metrics.registry import (
+    Metric,
+    resolve_count_metrics,
+    resolve_metrics,
+    split_metrics,
+)
 from labelbayes.results.estimates import Bounds
 from labelbayes.results.interval import Interval
 from labelbayes.results.sentences import Target
@@ -243,7 +248,7 @@ class CurveBounds:
         ValueError
             If a metric is no count metric, or the band contradicts beta at this cutoff.
         """
-        asked, _ = split_metrics(resolve_metrics(metrics, has_score=False))
+        asked = resolve_count_metrics(metrics, remedy="An area has no cutoff: ask `bounds` for it.")
         known = counts_at(self.evaluation, threshold)
         intervals, reasons, notes = self._at(asked, known)
         if self.target == "sample":
@@ -310,6 +315,11 @@ class CurveBounds:
             intervals, reasons, notes = self._at(counts, self.evaluation.counts)
         areas = {"roc_auc": self.auc, "average_precision": self.average_precision}
         for metric in ranking:
+            if metric.name not in areas:
+                raise ValueError(
+                    f"`metrics` must hold count metrics, 'roc_auc' or 'average_precision'; got "
+                    f"{metric.name!r}, whose bounds are not known. Leave it out."
+                )
             intervals[metric.name] = areas[metric.name]()
             if math.isnan(intervals[metric.name].low):
                 reasons[metric.name] = metric.undefined_when
@@ -334,7 +344,7 @@ class CurveBounds:
         )
 
     def points(self, threshold: float | None = None) -> pd.DataFrame:
-        """Return the values under SCAR without sampling error, at one beta.
+        """Return the values under SCAR of the known rows, without sampling error, at one beta.
 
         Parameters
         ----------
@@ -346,10 +356,11 @@ class CurveBounds:
         pandas.DataFrame
             Index ``metric``: accuracy, precision, recall, f1, specificity, roc_auc,
             average_precision; columns ``value`` (never clipped, nan for a range of beta) and
-            ``contradiction`` (a sentence where the data cannot have it, else "").
+            ``contradiction`` (a sentence where the data cannot have it or it is undefined, else
+            "").
         """
         known = counts_at(self.evaluation, threshold)
-        return scar_points(self.blocks, known, self.beta.center)
+        return scar_points(self.blocks, known, self.beta.center, reference=self.reference)
 
     def summary(self) -> pd.DataFrame:
         """Return bounds and point values, one row a metric.
@@ -371,25 +382,7 @@ class CurveBounds:
 
     def __repr__(self) -> str:
         """Return bounds and points as text."""
-        frame = self.summary()[["low", "high", "point", "ci_prob", "ci_kind"]]
-        head = f"CurveBounds: {self.method} (target: {self.target})"
-        return f"{head}\n{self.assumption}\n{frame.round(4).to_string()}"
+        return curve_text(self)
 
     def _repr_html_(self) -> str:
-        bounds, points = self.bounds(), self.points()
-        rows = [
-            [
-                name,
-                number_text(span.low),
-                number_text(span.high),
-                number_text(points["value"][name]),
-            ]
-            for name, span in bounds.items()
-        ]
-        contradictions = [text for text in dict.fromkeys(points["contradiction"]) if text]
-        return table_html(
-            ["metric", "low", "high", "point under SCAR"],
-            rows,
-            caption=self.method,
-            notes=[f"Assumption: {self.assumption}.", *bounds.notes, *contradictions],
-        )
+        return curve_html(self)

@@ -38,7 +38,7 @@ RUNG_ODDS_RATIO = 2.0
 #: No finite claim needs more; beyond, the bounds are those of the worst case.
 _LARGEST = 1e9
 #: Odds ratios that are tried for a bound with noise in it, closest near 1.
-_STEPS = 101
+_STEPS = 31
 
 _MODEL_TAKEN_AS_KNOWN = (
     "The outcome model is taken as exact; with a propensity beside it its errors are corrected, "
@@ -149,11 +149,11 @@ def bound_marginal_sensitivity(
         if low.value > high.value:  # by rounding, or by noise of the correction near 1
             low, high = high, low
         said += range_notes(metric, low.value, high.value)
-        limits = [min(max(part.value, metric.lowest), metric.highest) for part in (low, high)]
+        bottom, top = np.clip([low.value, high.value], metric.lowest, metric.highest).tolist()
+        span = Interval(bottom, top, math.nan, "sensitivity")
         if math.isnan(low.value) or math.isnan(high.value):
-            limits = [math.nan, math.nan]
+            span = Interval(math.nan, math.nan, math.nan, "sensitivity")
             reasons[metric.name] = low.reason or high.reason or metric.undefined_when
-        span = Interval(*limits, math.nan, "sensitivity")
         if target == "population":
             span = cover_ends(span, (low, high), rows, metric, share)
         intervals[metric.name] = span
@@ -292,7 +292,7 @@ def tipping_marginal_sensitivity(
     Notes
     -----
     **Assumes** what `bound_marginal_sensitivity` does. With an outcome model and a propensity the
-    bound has the noise of the correction in it and need not fall steadily: the first of 100 odds
+    bound has the noise of the correction in it and need not fall steadily: the first of 30 odds
     ratios at which the claim fails is refined.
 
     References
@@ -332,7 +332,7 @@ def tipping_marginal_sensitivity(
     steps = np.linspace(0.0, 1.0, _STEPS if is_corrected else 2)[1:]
     for after in (math.log(_LARGEST) * steps**3).tolist():
         if surplus(after) < 0:
-            return math.exp(float(brentq(surplus, before, after, xtol=1e-12)))
+            return math.exp(float(brentq(surplus, before, after, xtol=1e-10)))
         before = after
     return math.nan
 

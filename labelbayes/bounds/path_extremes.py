@@ -172,6 +172,8 @@ def find_extremes(
     tpr, fpr, precision = (_nothing(size) for _ in range(3))
     areas = _nothing(2)
     n_dropped, conflict = 0, -1
+    known = blocks.known_positive if reference == "positive" else blocks.known_negative
+    band = band.settle(known[1:], int(known[-1]))
     for span in spans:
         paths = find_paths(
             blocks,

@@ -7,7 +7,15 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from labelbayes._checks import CI_PROB, check_choice, check_open_unit, check_type, check_unit
+from labelbayes._checks import (
+    CI_PROB,
+    FloatArray,
+    check_choice,
+    check_open_unit,
+    check_type,
+    check_unit,
+    listed,
+)
 from labelbayes.bounds.beta_prior import Beta, resolve_beta, split_level
 from labelbayes.bounds.curve_bounds import CurveBounds
 from labelbayes.bounds.latent_paths import Limits
@@ -212,6 +220,11 @@ def _bound(
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
     violation = check_unit("scar_violation", scar_violation)
     is_given = isinstance(band, tuple)
+    if not isinstance(band, (str, tuple)):
+        raise TypeError(
+            f"`band` must be one of {listed(BANDS)}, or a tuple of two arrays, (low, high); got "
+            f"{type(band).__name__}."
+        )
     if not is_given:
         check_choice("band", band, BANDS)
     is_population = target == "population"
@@ -247,13 +260,24 @@ def _bound(
     )
 
 
+def _shares(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return a copy as an array of numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must hold numbers, one share per distinct score.")
+    return array.astype(np.float64)
+
+
 def _given_limits(band: tuple[npt.ArrayLike, npt.ArrayLike], blocks: ScoreBlocks) -> Limits:
     """Return the user's limits, tightened so that neither falls."""
     if len(band) != 2:
         raise ValueError(f"`band` must be a pair of arrays (low, high); got {len(band)}.")
     ends = []
     for i, values in enumerate(band):
-        array = np.array(values, dtype=np.float64)
+        array = _shares(f"band[{i}]", values)
         if array.shape != blocks.score.shape:
             raise ValueError(
                 f"`band[{i}]` must hold one share per distinct score, shape "

@@ -25,6 +25,9 @@ BANDS: tuple[BandName, ...] = ("predictive", "binomial", "dkw")
 MOST_EXACT_PAIRS = 100_000
 #: Widths at which it is evaluated, relative to the closed form.
 EXACT_WIDTHS = np.linspace(0.55, 1.1, 56)
+COARSE_STEP = 8
+#: Counts of paths are divided by their largest after so many rows, or they overflow.
+RESCALED_EACH = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,26 @@ class Band:
         assert self.given is not None
         ends = [np.concatenate([[0.0], end])[place : place + 1] for end in self.given]
         return replace(self, given=Limits(*ends))
+
+    def settle(self, known: IntArray, n_known: int) -> Band:
+        """Return the band with its limits worked out once, where latent rows do not move them.
+
+        Parameters
+        ----------
+        known : ndarray of int, shape (k,)
+            Known rows down to each cutoff.
+        n_known : int
+            All known rows.
+
+        Returns
+        -------
+        Band
+            The same limits from `curve` whatever the number of latent rows.
+        """
+        if self.name == "predictive" or self.given is not None:
+            return self
+        bare = replace(self, scar_violation=0.0)
+        return replace(self, given=bare.curve(known, n_known, math.inf, smooth=True))
 
     def curve(self, known: IntArray, n_known: int, n_latent: float, *, smooth: bool) -> Limits:
         """Return limits of the share of latent rows above each cutoff, for whole curves.
@@ -282,10 +305,16 @@ def two_sample_width(n_known: int, n_latent: float, level: float, *, smooth: boo
 @lru_cache(maxsize=4_096)
 def _exact_width(n_known: int, n_latent: int, level: float, width: float) -> float:
     candidates = width * EXACT_WIDTHS
-    beyond = exceedance(n_known, n_latent, candidates)
-    valid = np.flatnonzero(beyond <= 1 - level)
+    # The probability falls as the width grows: every eighth width first, then those between.
+    first, last = 0, len(candidates)
+    for step in (COARSE_STEP, 1):
+        tried = np.arange(first, last, step)
+        valid = exceedance(n_known, n_latent, candidates[tried]) <= 1 - level + 1e-12
+        n_short = int(np.count_nonzero(~valid))
+        last = int(tried[n_short]) if n_short < len(tried) else last
+        first = int(tried[n_short - 1]) + 1 if n_short else first
     # Tiny samples: no width below 1 may do, and 1 always does.
-    return float(candidates[valid[0]]) if len(valid) else 1.0
+    return float(candidates[last]) if last < len(candidates) else 1.0
 
 
 def exceedance(n_known: int, n_latent: int, widths: npt.ArrayLike) -> FloatArray:
@@ -305,8 +334,8 @@ def exceedance(n_known: int, n_latent: int, widths: npt.ArrayLike) -> FloatArray
 
     Notes
     -----
-    All orders of the rows are equally likely. Paths on the grid of the two counts that stay
-    within the width are counted as probabilities, one known row at a time.
+    All orders of the rows are equally likely. Orders are paths on the grid of the two counts;
+    those that stay within the width are counted, one row of the smaller sample at a time.
 
     Examples
     --------
@@ -316,26 +345,21 @@ def exceedance(n_known: int, n_latent: int, widths: npt.ArrayLike) -> FloatArray
     m, n = min(n_known, n_latent), max(n_known, n_latent)
     limit = np.asarray(widths, dtype=np.float64)[:, None] + 1e-12
     share = np.arange(n + 1) / n
-    # inside[i, j]: share of orders of i and j rows, among all, that have stayed within.
-    # Going from (i - 1, j) has probability i / (i + j) backward in time; so does counting.
-    weight = (np.abs(share) <= limit).astype(np.float64)
-    weight = np.minimum.accumulate(weight, axis=1)
-    steps = np.arange(n + 1)
+    reach = math.ceil(float(limit.max(initial=0.0)) * n) + 1
+    # Orders of no row of the one and j of the other, within each width and in all.
+    inside, total = (share <= limit).astype(np.float64), np.ones(n + 1)
     for i in range(1, m + 1):
-        allowed = np.abs(share - i / m) <= limit
-        arriving = weight * (i / (i + steps))
-        # w[j] = arriving[j] + w[j-1] j / (i + j), zero where not allowed: a linear recurrence.
-        weight = _recur(arriving, allowed, i, n)
-    return np.asarray(1.0 - weight[:, -1])
-
-
-def _recur(arriving: FloatArray, allowed: np.ndarray, i: int, n: int) -> FloatArray:
-    """Solve w[j] = allowed[j] (arriving[j] + w[j-1] j / (i + j)) along the second axis.
-
-    With c[j] = prod of k / (i + k), w[j] / c[j] is a running sum; allowed places are one stretch.
-    """
-    j = np.arange(1, n + 1)
-    log_c = np.concatenate([[0.0], np.cumsum(np.log(j / (i + j)))])
-    scaled = np.where(allowed, arriving, 0.0) * np.exp(log_c[-1] - log_c)
-    total = np.cumsum(scaled, axis=1) * np.exp(log_c - log_c[-1])
-    return np.where(allowed, total, 0.0)
+        # Beyond the largest width nothing is allowed.
+        near = slice(max(0, i * n // m - reach), i * n // m + reach + 1)
+        allowed = np.abs(share[near] - i / m) <= limit
+        within = inside[:, near]
+        # An order of i and j rows ends in either: the allowed places are one stretch, along which
+        # the counts of the row before add up.
+        within *= allowed
+        np.cumsum(within, axis=1, out=within)
+        within *= allowed
+        np.cumsum(total, out=total)
+        if i % RESCALED_EACH == 0:
+            inside /= total[-1]
+            total /= total[-1]
+    return np.asarray(1.0 - inside[:, -1] / total[-1])

@@ -19,6 +19,9 @@ OUTER = (
     "tied scores none need reach them."
 )
 
+#: Missing rows that are looked at one by one; of more, tied ones are taken in blocks.
+MOST_BLOCKS = 1 << 21
+
 #: A bound, and how many missing rows are positive there.
 _End = tuple[float, int]
 
@@ -89,6 +92,7 @@ def bound_ranking(metric: RankingMetric, ranked: RankedRows) -> RankingBounds:
     and :math:`X_s` missing ones at step s: what tied positives gain from each other. The first
     part is largest (smallest) for the highest (lowest) ranked k rows, the second is bounded for
     each k by itself: from above by its concave envelope, from below exactly, one row at a time.
+    Beyond two million missing rows tied ones go in blocks, which are bounded by their ends.
     Where no missing row is tied with a possible positive the second part is 0 and the bounds are
     attained; with ties they are outer bounds that need not be.
 
@@ -189,13 +193,13 @@ def _bound_precision(ranked: RankedRows, missing: IntArray) -> tuple[_End, _End]
     constant = float(share @ above)
     # g without what a missing positive gains from known ones at its own step.
     slope = above * inverse + np.cumsum(share[::-1])[::-1] - share
-    g, one = np.repeat(slope, missing), np.repeat(inverse, missing)
-    k = np.arange(len(g) + 1.0)
-    below = ranked.n_known_positive + k
-    highest = np.concatenate([[0.0], np.cumsum(g + k[1:] * one)])
+    step, width, within = _blocks(missing)
+    k, from_end = _sums(width), _sums(width[::-1])
+    # Rows of a block are numbers i + 1 to j of all, which add (i + 1 + ... + j) / r.
+    added = slope[step] * width + inverse[step] * width * (k[:-1] + k[1:] + 1.0) / 2.0
+    highest = _sums(added)
     # The lowest k rows: the j-th of all is number j - (m - k) among them.
-    last = np.concatenate([[0.0], np.cumsum((g + k[1:] * one)[::-1])])
-    lowest = last - (len(g) - k) * np.concatenate([[0.0], np.cumsum(one[::-1])])
+    lowest = _sums(added[::-1]) - (k[-1] - from_end) * _sums((inverse[step] * width)[::-1])
     used = missing > 0
     count, kappa, r = missing[used], known[used], inverse[used]
     most = (kappa + (count - 1) / 2.0) * r
@@ -203,20 +207,39 @@ def _bound_precision(ranked: RankedRows, missing: IntArray) -> tuple[_End, _End]
     ends = np.concatenate([[0.0], np.cumsum(count[order])])
     gained = np.concatenate([[0.0], np.cumsum((most * count)[order])])
     at_most = np.interp(k, ends, gained)
-    within = np.arange(len(g)) - np.repeat(np.cumsum(count) - count, count)
-    at_least = np.concatenate(
-        [[0.0], np.cumsum(np.sort((np.repeat(kappa, count) + within) * np.repeat(r, count)))]
-    )
-    if below[-1] == 0:
+    # No row of a block gains less than its first.
+    gain = (known[step] + within) * inverse[step]
+    order = np.argsort(gain)
+    at_least = np.interp(from_end, _sums(width[order]), _sums((gain * width)[order]))
+    n_known = ranked.n_known_positive
+    if n_known + k[-1] == 0:
         return (math.nan, 0), (math.nan, 0)
-    first = 1 if below[0] == 0 else 0
-    low = ((constant + lowest + at_least) / np.maximum(below, 1.0))[first:]
-    high = ((constant + highest + at_most) / np.maximum(below, 1.0))[first:]
+    # Both sums rise with k: inside a block the value lies beyond neither quotient.
+    below_low = n_known + np.append(from_end[1:] - 1.0, from_end[-1])
+    below_high = n_known + np.append(0.0, k[:-1] + 1.0)
+    low = np.where(below_low > 0, (constant + lowest + at_least) / np.maximum(below_low, 1), np.inf)
+    high = np.where(below_high > 0, (constant + highest + at_most) / np.maximum(below_high, 1), 0.0)
     at_low, at_high = int(np.argmin(low)), int(np.argmax(high))
     return (
-        (max(0.0, float(low[at_low])), at_low + first),
-        (min(1.0, float(high[at_high])), at_high + first),
+        (max(0.0, float(low[at_low])), int(from_end[at_low])),
+        (min(1.0, float(high[at_high])), int(k[at_high])),
     )
+
+
+def _sums(values: FloatArray) -> FloatArray:
+    """Return 0 and the cumulative sums."""
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _blocks(missing: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return step, rows, and rows of the step before it, of each block of missing rows."""
+    size = max(1, -(-int(missing.sum()) // MOST_BLOCKS))
+    n_blocks = -(-missing // size)
+    step = np.repeat(np.arange(len(missing)), n_blocks)
+    first = np.cumsum(n_blocks) - n_blocks
+    within = size * (np.arange(len(step)) - first[step])
+    width = np.minimum(missing[step] - within, size)
+    return step, width.astype(np.float64), within.astype(np.float64)
 
 
 def cover_ranking(

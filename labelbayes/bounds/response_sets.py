@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from labelbayes._checks import (
     CI_PROB,
@@ -60,7 +61,7 @@ def bound_response_sets(
         Share of indeterminate items, or the counts of a random audit of these items
         (n_positive: indeterminate). Needed by "prevalence"; "partition" uses it for the miss
         allowance.
-    partition : array_like of bool, shape (n_items,), optional
+    partition : array_like of bool, shape (n_items,), or Series by item, optional
         Which items are indeterminate. None marks items whose agreement is below `agreement`.
     agreement : float in [0, 1], optional
         An item is taken for determinate where the largest share of its ratings reaches this (>=).
@@ -147,12 +148,13 @@ def bound_response_sets(
         assert rate is not None
         known = _by_prevalence(gold, verdicts, rate, error, ratings, target, level)
     else:
+        marked = None if partition is None else _read_partition(partition, ratings)
         parts = 1 + (target == "population")
         part = _resolve_partition(
-            *(ratings, partition, agreement, miss_allowance, rate, error > 0, target),
+            *(ratings, marked, agreement, miss_allowance, rate, error > 0, target),
             level=1 - (1 - level) / parts,
         )
-        certain = part.marked if error == 0 else np.asarray(partition is not None and partition)
+        certain = part.marked if error == 0 else np.asarray(marked is not None and marked)
         known = _by_partition(gold, part, error, ratings, certain, target, level)
     intervals = {
         "gold_match": _interval(gold.low, gold.high, target, level),
@@ -213,9 +215,33 @@ def _refuse(construction: str, *options: object) -> None:
             )
 
 
+def _read_partition(partition: npt.ArrayLike, ratings: Ratings) -> BoolArray:
+    """Return the marks in the order of the items; a Series is looked up by its index."""
+    if isinstance(partition, pd.Series):
+        by_item = dict(zip(partition.index.tolist(), partition.tolist(), strict=True))
+        absent = [item for item in ratings.items if item not in by_item]
+        if absent or len(partition) != ratings.n_items:
+            raise ValueError(
+                "`partition` must hold each item once in its index, as it is a Series; "
+                + (f"{absent[0]!r} is not there." if absent else f"got {len(partition)} entries.")
+            )
+        partition = [by_item[item] for item in ratings.items]
+    if np.ma.is_masked(partition):
+        raise ValueError(
+            "`partition` must say of every item whether it is marked; some are masked."
+        )
+    marked = np.asarray(partition)
+    if marked.shape != (ratings.n_items,) or marked.dtype != np.bool_:
+        raise ValueError(
+            f"`partition` must hold one bool per item, shape ({ratings.n_items},); got "
+            f"{marked.dtype} of shape {marked.shape}. Its order is that of `ratings.items`."
+        )
+    return marked
+
+
 def _resolve_partition(
     ratings: Ratings,
-    partition: npt.ArrayLike | None,
+    partition: BoolArray | None,
     agreement: float | None,
     miss_allowance: float | None,
     rate: float | Audit | None,
@@ -237,15 +263,9 @@ def _resolve_partition(
         raise ValueError(
             "`agreement` has no use where `partition` is given. Leave one of them out."
         )
-    marked = np.asarray(partition)
-    if marked.shape != (ratings.n_items,) or marked.dtype != np.bool_:
-        raise ValueError(
-            f"`partition` must hold one bool per item, shape ({ratings.n_items},); got "
-            f"{marked.dtype} of shape {marked.shape}. Its order is that of `ratings.items`."
-        )
     if allowance is None:
-        return marked_by_user(ratings, marked, target=target, level=level)
-    both = marked | (ratings.gold < 0)
+        return marked_by_user(ratings, partition, target=target, level=level)
+    both = partition | (ratings.gold < 0)
     return Partition(both, allowance, False, f"given partition; miss allowance {allowance:g}")
 
 

@@ -9,10 +9,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from labelbayes._checks import (
     CI_PROB,
+    FloatArray,
+    IntArray,
     check_choice,
     check_open_unit,
     check_real,
@@ -40,8 +42,8 @@ NO_ORDER = (
 )
 #: Tipping points are looked for up to this odds ratio, on this many steps to either side.
 MOST_ODDS, N_STEPS = 1e4, 60
-#: Points of the grid for the posterior of the tilt, and its reach in prior standard deviations.
-N_POINTS, REACH = 2_001, 8.0
+#: Points of the grid for the posterior of the tilt, which ends where its log has fallen by this.
+N_POINTS, DEPTH = 2_001, 40.0
 
 
 def bound_tilt(
@@ -280,8 +282,8 @@ def update_tilt(
     Raises
     ------
     ValueError
-        If a value is no label, a row is labeled already, nothing was audited, or `delta_sd` is
-        not positive.
+        If a value is no label, or one that p calls impossible, a row is labeled already, nothing
+        was audited, or `delta_sd` is not positive.
     TypeError
         If an argument is of the wrong type.
 
@@ -318,13 +320,44 @@ def update_tilt(
     distinct, place = np.unique(log_odds, return_inverse=True)
     total = np.bincount(place)
     positive = np.bincount(place, weights=labels[rows])
-    delta = spread * np.linspace(-REACH, REACH, N_POINTS)
-    log_density = -0.5 * (delta / spread) ** 2
-    for at, n, k in zip(distinct, total, positive, strict=True):
-        if math.isfinite(at):  # a certain label says nothing of the tilt
-            p = expit(at + delta)
-            log_density += k * np.log(p) + (n - k) * np.log1p(-p)
-    weight = np.exp(log_density - log_density.max())
+    wrong = np.isinf(log_odds) & ((log_odds > 0) != (labels[rows] == 1))
+    if wrong.any():
+        first = int(np.flatnonzero(rows)[np.argmax(wrong)])
+        raise ValueError(
+            f"`audited` must be possible under `imputation`; row {first} is {labels[first]:g} and "
+            f"its p is {imputation.p[first]:g}, which no tilt changes. Pass p inside (0, 1)."
+        )
+    rated = np.isfinite(distinct)  # a certain label says nothing of the tilt
+    return _tilt_moments(distinct[rated], total[rated], positive[rated], spread)
+
+
+def _tilt_moments(
+    log_odds: FloatArray, total: IntArray, positive: FloatArray, spread: float
+) -> tuple[float, float]:
+    """Return mean and sd of delta, whose log density is concave, by quadrature about its peak."""
+
+    def slope(z: float) -> float:
+        return spread * float(np.sum(positive - total * expit(log_odds + spread * z))) - z
+
+    def log_density(z: FloatArray) -> FloatArray:
+        found = -0.5 * z**2
+        for at, n, k in zip(log_odds, total, positive, strict=True):
+            found += k * log_expit(at + spread * z) + (n - k) * log_expit(-at - spread * z)
+        return found
+
+    def end(sign: float) -> float:
+        def above(step: float) -> float:
+            return DEPTH + float(log_density(np.array([peak + sign * step]))[0]) - top
+
+        return peak + sign * float(brentq(above, 0.0, 2 * math.sqrt(2 * DEPTH)))
+
+    step = math.copysign(1.0, slope(0.0))
+    while slope(step) * step > 0:
+        step *= 2
+    peak = float(brentq(slope, min(0.0, step), max(0.0, step)))
+    top = float(log_density(np.array([peak]))[0])
+    z = np.linspace(end(-1.0), end(1.0), N_POINTS)
+    weight = np.exp(log_density(z) - top)
     weight /= weight.sum()
-    mean = float(weight @ delta)
-    return mean, math.sqrt(float(weight @ (delta - mean) ** 2))
+    mean = float(weight @ z)
+    return spread * mean, spread * math.sqrt(float(weight @ (z - mean) ** 2))

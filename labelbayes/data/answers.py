@@ -56,7 +56,7 @@ class Answers:
         return int((self.state == state).sum())
 
 
-def as_cells(name: str, values: object) -> list[Any]:
+def as_cells(name: str, values: object, *, per: str = "rating") -> list[Any]:
     """Return the cells of any one-dimensional container, sets among them.
 
     Parameters
@@ -65,6 +65,8 @@ def as_cells(name: str, values: object) -> list[Any]:
         Argument name.
     values : array_like, shape (n,)
         List, tuple, array (masked too), Series or Arrow array.
+    per : str, default "rating"
+        What each value belongs to, for the sentence of an error.
 
     Returns
     -------
@@ -79,15 +81,14 @@ def as_cells(name: str, values: object) -> list[Any]:
     is_bad = isinstance(values, (str, bytes, Mapping, Set, pd.DataFrame))
     if is_bad or not isinstance(values, Iterable):
         raise TypeError(
-            f"`{name}` must be a list or array of one value per rating; got "
-            f"{type(values).__name__}."
+            f"`{name}` must be a list or array of one value per {per}; got {type(values).__name__}."
         )
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return list(values.to_pylist())
     if isinstance(values, (np.ndarray, pd.Series, pd.Index)) and values.dtype.kind not in "mM":
         if values.ndim != 1:
             raise TypeError(
-                f"`{name}` must be one-dimensional, one value per rating; got shape {values.shape}."
+                f"`{name}` must be one-dimensional, one value per {per}; got shape {values.shape}."
             )
         # Plain numbers, and None where an array is masked.
         return list(values.tolist())

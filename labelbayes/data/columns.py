@@ -311,13 +311,15 @@ def _no_number(name: str, column: Column) -> str:
     return f"`{name}` must hold real numbers; got {column.values.dtype}."
 
 
-def as_groups(column: Column) -> npt.NDArray[np.object_]:
+def as_groups(column: Column, *, name: str = "group") -> npt.NDArray[np.object_]:
     """Return the name of each row's group.
 
     Parameters
     ----------
     column : Column
         Names, numbers or times.
+    name : str, default "group"
+        Argument name, for the sentence of an error.
 
     Returns
     -------
@@ -332,7 +334,7 @@ def as_groups(column: Column) -> npt.NDArray[np.object_]:
     try:
         codes, uniques = distinct(column.values)
     except TypeError as error:
-        raise TypeError(f"`group` must hold one name per row; got {error}.") from error
+        raise TypeError(f"`{name}` must hold one name per row; got {error}.") from error
     names = np.empty(len(uniques) + 1, dtype=object)
     names[:-1] = [_group_name(value) for value in uniques]
     names[-1] = MISSING_GROUP

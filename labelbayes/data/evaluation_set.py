@@ -154,10 +154,7 @@ class EvaluationSet:
         count: npt.ArrayLike | None = None,
     ) -> None:
         """Read the columns; see the class."""
-        try:
-            threshold = check_real("threshold", threshold)
-        except OverflowError as error:
-            raise ValueError("`threshold` must be a number that a float can hold.") from error
+        threshold = check_real("threshold", threshold)
         given: dict[str, object] = {"y_true": y_true}
         optional = {"y_score": y_score, "y_pred": y_pred, "group": group, "count": count}
         given.update({name: value for name, value in optional.items() if value is not None})

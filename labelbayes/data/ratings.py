@@ -139,6 +139,14 @@ class Ratings:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle or deep copy; NumPy forgets there that arrays are read-only."""
+        answers = state["answers"]
+        for value in (*state.values(), answers.state, answers.choice, answers.members):
+            if isinstance(value, np.ndarray):
+                read_only(value)
+        self.__dict__.update(state)
+
     @classmethod
     def from_wide(cls, frame: pd.DataFrame, *, options: object = None) -> Ratings:
         """Return the ratings of a table with a row per item and a column per rater.

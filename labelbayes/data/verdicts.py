@@ -74,7 +74,7 @@ def read_verdicts(name: str, y_judge: object, ratings: Ratings) -> Verdicts:
     if isinstance(y_judge, (pd.Series, Mapping)):
         cells = _look_up(name, y_judge, ratings)
     else:
-        cells = as_cells(name, y_judge)
+        cells = as_cells(name, y_judge, per="item")
     if len(cells) != ratings.n_items:
         raise ValueError(
             f"`{name}` must have one verdict per item; got {len(cells)} for {ratings.n_items} "

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.stats import beta, ncx2
+from scipy.stats import beta, chi2, ncx2
 
 from labelbayes._checks import (
     CI_PROB,
@@ -130,8 +130,9 @@ def check_calibration(
     of the labels, the sum of w d^2 is the squared error plus the sum of w s^2. That excess is
     subtracted (and the root of a negative rest is 0). The interval inverts a scaled noncentral
     chi-square law with the right mean and at least the right variance, so that it covers at
-    least as often as it says where bins hold more than a few labels. Intervals of the rates are
-    Jeffreys'.
+    least as often as it says where bins hold more than a few labels; its upper end is never below
+    that of the median square under a right p, so that luck cannot prove p right. Intervals of
+    the rates are Jeffreys'.
 
     Differences inside a bin that cancel are not seen. Where missing labels are not missing at
     random, p can be right here and wrong for them.
@@ -288,16 +289,18 @@ def _error(table: pd.DataFrame, ci_prob: float) -> tuple[float, float, float]:
     unit = float(spread.max() / n.sum())
     dof = excess / unit
 
-    def end(prob: float) -> float:
+    def end(prob: float, at: float) -> float:
         def gap(size: float) -> float:
-            return float(ncx2.cdf(square / unit, dof, size)) - prob
+            return float(ncx2.cdf(at / unit, dof, size)) - prob
 
         # At size 0 the law is the central one.
         return float(np.sqrt(unit * _falling_root(gap)))
 
     tail = (1 - ci_prob) / 2
     error = float(np.sqrt(max(square - excess, 0.0)))
-    return error, min(end(1 - tail), 1.0), min(end(tail), 1.0)
+    # A square far below chance would leave the empty interval, shown as 0 to 0.
+    typical = unit * float(chi2.median(dof))
+    return error, min(end(1 - tail, square), 1.0), min(end(tail, max(square, typical)), 1.0)
 
 
 def _falling_root(gap: Callable[[float], float]) -> float:

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import chi2, kstwo
 
-from labelbayes._checks import FloatArray, make_rng
+from labelbayes._checks import FloatArray, check_type, make_rng
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.results.protocol import MetricDistribution
 
 #: Values this close to 0 or 1 are taken for this, whose normal score is -4.8 or 4.8.
@@ -19,6 +20,12 @@ EDGE = 1e-6
 #: Resamples, level of their intervals, and level of the limits within which a right method falls.
 N_RESAMPLES, RESAMPLE_PROB, LIMIT_PROB = 400, 0.90, 0.99
 KEYS = ["rate", "positive_fraction", "method", "metric"]
+SUMMARY = (
+    *("n", "n_undefined", "mean_score", "var_score", "is_right"),
+    *("location", "location_low", "location_high", "shape", "shape_low", "shape_high"),
+    *("ks", "ks_p", "coverage", "width", "width_low", "width_high"),
+    *("believed_rate", "true_rate"),
+)
 
 
 def pit_values(
@@ -48,6 +55,8 @@ def pit_values(
     ------
     ValueError
         If there are more laws than truths, or fewer.
+    TypeError
+        If `laws` holds something else, or `truths` something that is no number.
 
     See Also
     --------
@@ -72,7 +81,12 @@ def pit_values(
     >>> pit_values([law, law], [0.5, np.nan], rng=0).round(2)
     array([0.16,  nan])
     """
-    values = np.asarray(truths, dtype=float)
+    if not isinstance(laws, Sequence) or isinstance(laws, str):
+        raise TypeError(f"`laws` must be a list of laws; got {type(laws).__name__}.")
+    for i, law in enumerate(laws):
+        if not isinstance(law, MetricDistribution):
+            raise TypeError(f"`laws` must hold laws; got {type(law).__name__} at position {i}.")
+    values = np.asarray(as_reals("truths", as_column("truths", truths)), dtype=np.float64)
     if values.shape != (len(laws),):
         raise ValueError(
             f"`truths` must hold one value a law, shape ({len(laws)},); got {values.shape}."
@@ -107,12 +121,15 @@ def summarize_pit(
         and ``shape`` (Wasserstein distance from the uniform law) with ``_low`` and
         ``_high`` ends of 90% bootstrap intervals, ``ks`` (Kolmogorov-Smirnov) and ``ks_p``,
         ``coverage`` of the 95% intervals, ``width`` (median) with ``width_low`` and
-        ``width_high`` (5% and 95%), ``believed_rate`` and ``true_rate`` (means).
+        ``width_high`` (5% and 95%), ``believed_rate`` and ``true_rate`` (means). nan where fewer
+        than two replications have a value.
 
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing, there are no rows, or ``pit`` lies outside [0, 1].
+    TypeError
+        If `values` is no DataFrame.
 
     See Also
     --------
@@ -138,15 +155,25 @@ def summarize_pit(
     >>> bool(summarize_pit(frame)["is_right"].iloc[0])
     True
     """
+    check_type("values", values, pd.DataFrame)
     needed = [*KEYS, "pit", "truth", "low", "high", "believed_rate", "true_rate"]
     if missing := [name for name in needed if name not in values.columns]:
         raise ValueError(f"`values` must have the columns of `run_pit`; it lacks {missing}.")
+    if values.empty:
+        raise ValueError("`values` must hold at least one row; got none.")
+    pit = np.asarray(as_reals("values['pit']", as_column("pit", values["pit"])), dtype=np.float64)
+    if (bad := (pit < 0) | (pit > 1)).any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"`values['pit']` must lie in [0, 1]; got {pit[first]:g} at row {first} "
+            f"({int(bad.sum())} such values). Make them with `pit_values`."
+        )
     generator = make_rng(rng)
     groups = values.groupby(KEYS, sort=False, dropna=False, observed=True)
     rows = [
         dict(zip(KEYS, key, strict=True)) | _summarize(group, generator) for key, group in groups
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*KEYS, *SUMMARY])
 
 
 def _summarize(group: pd.DataFrame, rng: np.random.Generator) -> dict[str, float]:

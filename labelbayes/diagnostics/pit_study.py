@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from labelbayes._checks import (
     CI_PROB,
+    check_open_unit,
     check_type,
     check_unit,
     check_whole,
@@ -26,7 +28,7 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar, mask_mnar
 from labelbayes.diagnostics.pit import pit_values
 from labelbayes.diagnostics.pit_methods import PIT_METHODS, answers
-from labelbayes.diagnostics.resumable import read_run, run_seed, write_whole
+from labelbayes.diagnostics.resumable import read_run, run_file, run_seed, write_whole
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.metrics.registry import Metric, resolve_metrics
 
@@ -161,8 +163,9 @@ def run_pit(
     cells = _feasible(_check_cells(rates, positive_fractions), size)
     wanted = check_whole("n_replications", n_replications, least=1)
     workers = check_whole("n_processes", n_processes, least=1)
-    file = None if path is None else Path(path)
+    file = run_file(path)
     done = read_run(file, COLUMNS, "run_pit")
+    _check_same_run(done, names, [metric.name for metric in asked], sum(size), file)
     seed = run_seed(done, rng, file)
     made = set(
         done[["rate", "positive_fraction", "replication"]]
@@ -187,7 +190,9 @@ def run_pit(
 
 
 def _check_methods(methods: Sequence[str] | None) -> list[str]:
-    names = list(PIT_METHODS) if methods is None else list(methods)
+    if methods is None:
+        return list(PIT_METHODS)
+    names = _distinct("methods", methods)
     if unknown := [name for name in names if name not in PIT_METHODS]:
         raise ValueError(
             f"`methods` must hold known names; got {unknown[0]!r}. Known are "
@@ -200,8 +205,42 @@ def _check_cells(
     rates: Sequence[float], positive_fractions: Sequence[float | None] | None
 ) -> list[Cell]:
     fractions = POSITIVE_FRACTIONS if positive_fractions is None else positive_fractions
-    checked = [None if one is None else check_unit("positive_fractions", one) for one in fractions]
-    return list(product([check_unit("rates", rate) for rate in rates], checked))
+    shares = [
+        None if one is None else check_unit("positive_fractions", one)
+        for one in _distinct("positive_fractions", fractions)
+    ]
+    hidden = [check_open_unit("rates", rate) for rate in _distinct("rates", rates)]
+    return list(product(hidden, shares))
+
+
+def _distinct(name: str, values: Iterable[Any]) -> list[Any]:
+    """Return the values as a list; raise if they are none or one of them comes twice."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"`{name}` must be a list; got {values!r} alone. Write it in brackets.")
+    found = list(values)
+    if not found:
+        raise ValueError(f"`{name}` must hold at least one value; got an empty list.")
+    for place, value in enumerate(found):
+        if value in found[:place]:
+            raise ValueError(
+                f"`{name}` must hold each value once; got {value!r} again at position {place}."
+            )
+    return found
+
+
+def _check_same_run(
+    done: pd.DataFrame, methods: list[str], metrics: list[str], n_rows: int, file: Path | None
+) -> None:
+    """Raise where a file holds replications of other methods, metrics or sizes."""
+    asked = {"method": methods, "metric": metrics, "n_rows": [n_rows]}
+    for column, wanted in asked.items():
+        found = done[column].unique().tolist()
+        if found and set(found) != set(wanted):
+            raise ValueError(
+                f"`path` must name a run of the same methods, metrics and rows; {str(file)!r} has "
+                f"{column} {listed(found)} where {listed(wanted)} was asked for. Use another path "
+                "for another run."
+            )
 
 
 def _sizes(evaluation: EvaluationSet, n_rows: int) -> tuple[int, int]:

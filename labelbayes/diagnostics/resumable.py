@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from labelbayes._checks import make_rng
+
+
+def run_file(path: str | os.PathLike[str] | None) -> Path | None:
+    """Return the file of a run, before any work is done for it.
+
+    Parameters
+    ----------
+    path : path-like or None
+        What was passed.
+
+    Returns
+    -------
+    pathlib.Path or None
+        The file, which need not be there yet.
+
+    Raises
+    ------
+    TypeError
+        If `path` is no path.
+    ValueError
+        If it is a folder, or lies in none.
+    """
+    if path is None:
+        return None
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"`path` must be a path or None; got {type(path).__name__} {path!r}.")
+    file = Path(path)
+    if file.is_dir():
+        raise ValueError(f"`path` must name a file; got the folder {str(file)!r}. Add a name.")
+    if not file.parent.is_dir():
+        raise ValueError(
+            f"`path` must lie in a folder that exists; got {str(file)!r}. Make the folder first."
+        )
+    return file
 
 
 def read_run(file: Path | None, columns: Sequence[str], maker: str) -> pd.DataFrame:
@@ -35,7 +71,13 @@ def read_run(file: Path | None, columns: Sequence[str], maker: str) -> pd.DataFr
     """
     if file is None or not file.exists():
         return pd.DataFrame(columns=list(columns))
-    frame = pd.read_parquet(file)
+    try:
+        frame = pd.read_parquet(file)
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"`path` must name a Parquet file of `{maker}` or none; {str(file)!r} is something "
+            "else. Use another path."
+        ) from error
     if list(frame.columns) != list(columns):
         raise ValueError(
             f"`path` must name a file of `{maker}` or none; got {str(file)!r} with columns "

@@ -16,7 +16,7 @@ from scipy.stats import chi2, kstwo, norm
 from labelbayes._checks import FloatArray, IntArray, check_whole
 from labelbayes._progress import track
 from labelbayes.bayes.model import LabelModel
-from labelbayes.diagnostics.resumable import read_run, run_seed, write_whole
+from labelbayes.diagnostics.resumable import read_run, run_file, run_seed, write_whole
 from labelbayes.diagnostics.reuse import ReusedModel
 from labelbayes.results.estimates import Estimates
 
@@ -137,7 +137,7 @@ def run_sbc(
     """
     check_whole("n", n, least=1)
     check_whole("draws", draws, least=1)
-    file = None if path is None else Path(path)
+    file = run_file(path)
     done = read_run(file, COLUMNS, "run_sbc")
     _check_draws(done, draws, file)
     seed = run_seed(done, rng, file)

@@ -176,9 +176,11 @@ class Imputation:
         ratio = check_real("odds_ratio", odds_ratio)
         total = self.odds_ratio * ratio
         if not (ratio > 0 and 0 < total < np.inf):
+            before = f" after a tilt by {self.odds_ratio:g}" if self.odds_ratio != 1 else ""
             raise ValueError(
-                f"`odds_ratio` must be positive and finite; got {odds_ratio!r}. Values below 1 "
-                "make missing labels less often positive, values above 1 more often."
+                f"`odds_ratio` must be positive, and so must all tilts together be, and finite; "
+                f"got {odds_ratio!r}{before}. Values below 1 make missing labels less often "
+                "positive, values above 1 more often."
             )
         head, semicolon, tail = self.assumption.partition(";")
         said = f"{_TILTED}{total:g}" if total != 1 else ""
@@ -275,6 +277,8 @@ class Imputation:
         >>> impute(evaluation, "maxent").subset(evaluation.y_pred == 1).p
         array([1. , 0.5])
         """
+        if np.ma.is_masked(mask):
+            raise TypeError("`mask` must be an array of bool; got masked values. Fill them.")
         keep = np.asarray(mask)
         if keep.dtype != np.bool_:
             raise TypeError(f"`mask` must be an array of bool; got {keep.dtype}.")

@@ -12,7 +12,7 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.calibration import HistogramCalibrator, ScalingBinningCalibrator
 from labelbayes.imputation.fit_tests import note_fit
 from labelbayes.imputation.label_weights import LabelWeights, runs
-from labelbayes.imputation.notes import note_reach, note_separation, note_ties
+from labelbayes.imputation.notes import note_clipped, note_reach, note_separation, note_ties
 from labelbayes.imputation.platt import fit_platt
 from labelbayes.imputation.score_scale import name_of_score, score_of, within_unit
 
@@ -143,6 +143,7 @@ def scale_and_bin(
         (
             *note_ties(evaluation, wanted, calibrator.n_bins_),
             *note_reach(evaluation, used, "they take the rate of the nearest bin"),
+            *(note_clipped(evaluation) if inside else ()),
             *note_separation(evaluation, weights),
             *note_fit(score[:, None], weights, calibrator.scale_),
         ),

@@ -18,7 +18,7 @@ from labelbayes.imputation.features import Features, add_decision
 from labelbayes.imputation.fit_tests import note_fit
 from labelbayes.imputation.isotonic import IsotonicCalibrator
 from labelbayes.imputation.label_weights import LabelWeights
-from labelbayes.imputation.notes import note_reach, note_separation, say_refits
+from labelbayes.imputation.notes import note_clipped, note_reach, note_separation, say_refits
 from labelbayes.imputation.odds import logit_of
 from labelbayes.imputation.parametric import BetaCalibrator, PlattCalibrator
 from labelbayes.imputation.row_refits import Calibrator, RowRefits, ask
@@ -79,7 +79,11 @@ def impute_rows(
         calibrator: Calibrator = PlattCalibrator(scale="standardized")
         taken = "logit of the" if scale == "logit" else "standardized"
         method = f"Platt scaling on the {taken} {what}"
-        notes = (*note_separation(evaluation, weights), *note_fit(X, weights, "standardized"))
+        notes = (
+            *(note_clipped(evaluation) if scale == "logit" else ()),
+            *note_separation(evaluation, weights),
+            *note_fit(X, weights, "standardized"),
+        )
     else:
         X = score[:, None] if features is None else np.column_stack([score, features.encoded])
         if how == "isotonic":

@@ -91,9 +91,17 @@ def _as_frame(features: FeaturesLike) -> pd.DataFrame:
     if isinstance(features, pd.Series):
         name = "feature" if features.name is None else features.name
         return features.reset_index(drop=True).to_frame(name)
-    array = np.asarray(features)
+    try:
+        array = np.asarray(features)
+    except ValueError as error:
+        raise ValueError(
+            "`features` must be a DataFrame or an array of shape (n_rows, k); got rows of "
+            "different lengths."
+        ) from error
+    if isinstance(features, np.ma.MaskedArray) and np.ma.is_masked(features):
+        array = features.astype(object).filled(None)
     if array.ndim == 1:
-        return pd.DataFrame({"feature": array})
+        return pd.DataFrame({"feature": array}).infer_objects()
     if array.ndim != 2:
         raise ValueError(
             f"`features` must be a DataFrame or an array of shape (n_rows, k); got shape "
@@ -151,7 +159,7 @@ def _encode(name: str, column: Column) -> FloatArray:
     numbers = as_numbers(name, column)
     if numbers is not None:
         return numbers[:, None]
-    code, levels = pd.factorize(as_groups(column))
+    code, levels = pd.factorize(as_groups(column, name=name))
     if len(levels) > MOST_LEVELS:
         raise ValueError(
             f"`{name}` must hold at most {MOST_LEVELS} different texts, each of which gets an "
@@ -217,7 +225,7 @@ def determines(numeric: Sequence[FloatArray], indicators: FloatArray, column: Co
         values would be any column whatever, and is none that p knows.
     """
     numbers = None if column.is_missing.any() else as_numbers("values", column)
-    code, levels = pd.factorize(as_groups(column) if numbers is None else numbers)
+    code, levels = pd.factorize(as_groups(column, name="values") if numbers is None else numbers)
     is_short = len(levels) <= MOST_LEVELS
     if len(levels) == 1 or (is_short and _adds_up(indicators, code, len(levels))):
         return True

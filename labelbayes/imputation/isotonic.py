@@ -20,7 +20,9 @@ class IsotonicCalibrator(BaseEstimator):
     Attributes
     ----------
     model_ : sklearn.isotonic.IsotonicRegression
-        The fitted function.
+        The fitted function, of the score in `unit_`.
+    unit_ : float
+        1, or 4 where differences of scores would overflow.
 
     Notes
     -----
@@ -65,6 +67,9 @@ class IsotonicCalibrator(BaseEstimator):
         """
         score, label, weight = check_labels(X, y, sample_weight)
         low, high = score.min(), score.max()
+        # scikit-learn takes differences of scores, which must not overflow.
+        self.unit_ = 1.0 if high / 2 - low / 2 < np.finfo(float).max / 2 else 4.0
+        score, low, high = score / self.unit_, low / self.unit_, high / self.unit_
         self.model_ = IsotonicRegression(out_of_bounds="clip").fit(
             np.concatenate([score, [low, low, high, high]]),
             np.concatenate([label, [0, 1, 0, 1]]),
@@ -85,4 +90,4 @@ class IsotonicCalibrator(BaseEstimator):
         ndarray of float, shape (n,)
             Probabilities strictly between 0 and 1.
         """
-        return np.asarray(self.model_.predict(first_column(X)), dtype=np.float64)
+        return np.asarray(self.model_.predict(first_column(X) / self.unit_), dtype=np.float64)

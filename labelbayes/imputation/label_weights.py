@@ -227,7 +227,7 @@ def _read_clusters(clusters: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
             f"{int(np.argmax(column.is_missing))} ({int(column.is_missing.sum())} in all). Give a "
             "row that is alone a cluster of its own."
         )
-    return as_groups(column).astype(str)
+    return as_groups(column, name="clusters").astype(str)
 
 
 def _check_length(name: str, length: int, n_rows: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from labelbayes._checks import IntArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.label_weights import LabelWeights
+from labelbayes.imputation.odds import CLIP
 from labelbayes.imputation.score_scale import name_of_score, score_of
 
 #: A note is due when more than this share of the missing rows lies beyond every labeled score.
@@ -66,6 +69,32 @@ def note_reach(evaluation: EvaluationSet, used: IntArray, beyond_takes: str) -> 
             f"{high:g}: {beyond_takes}."
         )
     return tuple(notes)
+
+
+def note_clipped(evaluation: EvaluationSet) -> tuple[str, ...]:
+    """Return a sentence where different scores have one logit.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Scores in [0, 1].
+
+    Returns
+    -------
+    tuple of str
+        None where at most one score lies beyond either end of what the logit tells apart.
+    """
+    score = score_of(evaluation)
+    outside = [score < CLIP, score > 1 - CLIP]
+    merged = [side for side in outside if len(np.unique(score[side])) > 1]
+    if not merged:
+        return ()
+    n = sum(int(evaluation.count[side].sum()) for side in merged)
+    note = (
+        f"{n:,} rows have scores within {CLIP:g} of 0 or 1, whose logit is cut off there: Platt "
+        "scaling takes them for one score. Pass log odds as the score to tell them apart."
+    )
+    return (note,)
 
 
 def note_separation(evaluation: EvaluationSet, weights: LabelWeights) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -362,7 +362,11 @@ def certify_sizes(
     """
     known, rows = _inputs(evaluation, imputation)
     asked = _ratios(metrics)
+    if isinstance(levels, str) or not isinstance(levels, Iterable):
+        raise TypeError(f"`levels` must be a list; got {levels!r} alone. Write it in brackets.")
     checked = [check_open_unit("levels", level, "Write 0.05.") for level in levels]
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"`levels` must hold one or more different levels; got {levels!r}.")
     n_missing = evaluation.n_unlabeled
     table = {}
     for metric in asked:

@@ -76,7 +76,7 @@ def log_tail_prob(
     limit = check_whole("k", k, least=0)
     # Checks the arrays, and knows the rows that are certain.
     PowerSums.from_probabilities(p, count)
-    given = np.asarray(p, dtype=float)
+    given = np.clip(np.asarray(p, dtype=float), 0.0, 1.0)
     weight = np.ones(given.shape) if count is None else np.asarray(count, dtype=float)
     if side == "lower":
         limit = int(weight.sum()) - limit

@@ -64,14 +64,27 @@ def check_made_from(evaluation: EvaluationSet, imputation: Imputation) -> None:
     Raises
     ------
     ValueError
-        If other rows have a label there.
+        If there are other rows there, or other labels.
     """
-    if not np.array_equal(imputation.is_labeled, evaluation.is_labeled):
-        raise ValueError(
-            f"`imputation` must be made from this evaluation; it holds {len(imputation.p)} rows "
-            f"with {int(imputation.is_labeled.sum())} labels against {evaluation.n_rows} rows with "
-            f"{int(evaluation.is_labeled.sum())}. Call `impute` on this evaluation."
+    if len(imputation.p) != evaluation.n_rows:
+        difference = f"it holds {len(imputation.p):,} rows against {evaluation.n_rows:,}"
+    else:
+        made = np.where(imputation.is_labeled, imputation.p, np.nan)
+        other = ~((made == evaluation.y_true) | (np.isnan(made) & np.isnan(evaluation.y_true)))
+        if not other.any():
+            return
+        first = int(np.argmax(other))
+        there, here = (
+            "no label" if np.isnan(value) else f"label {value:g}"
+            for value in (made[first], evaluation.y_true[first])
         )
+        difference = (
+            f"row {first} has {there} there and {here} here ({int(other.sum()):,} such rows)"
+        )
+    raise ValueError(
+        f"`imputation` must be made from this evaluation; {difference}. Call `impute` on this "
+        "evaluation."
+    )
 
 
 def weigh_missing(evaluation: EvaluationSet, imputation: Imputation) -> tuple[WeightedP, WeightedP]:

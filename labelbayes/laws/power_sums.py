@@ -317,6 +317,9 @@ def _exact_sum(
 def _check_p(p: npt.ArrayLike) -> npt.NDArray[np.generic]:
     """Return probabilities in [0, 1] without a copy where possible."""
     array = np.asarray(p)
+    if np.ma.is_masked(p):
+        first = int(np.argmax(np.ma.getmaskarray(p)))
+        raise ValueError(f"`p` must hold a probability in every row; row {first} is masked.")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -333,6 +336,9 @@ def _check_p(p: npt.ArrayLike) -> npt.NDArray[np.generic]:
 def _check_count(count: npt.ArrayLike, n_rows: int) -> FloatArray:
     """Return whole multiplicities >= 0 as floats."""
     array = np.asarray(count)
+    if np.ma.is_masked(count):
+        first = int(np.argmax(np.ma.getmaskarray(count)))
+        raise ValueError(f"`count` must hold a number in every row; row {first} is masked.")
     if array.shape != (n_rows,):
         raise ValueError(
             f"`count` must hold one multiplicity per row of `p`, shape ({n_rows},); "

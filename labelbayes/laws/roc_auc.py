@@ -42,6 +42,9 @@ KINDS = ("exact", "enumerated", "lattice", "edgeworth", "sampled", "gauss")
 #: Combinations up to which they are listed even where a lattice is affordable.
 FEW_COMBINATIONS = 1 << 16
 
+#: Twice a sum of midranks is counted in 64 bits.
+MOST_RANK_SUM = 2**63 - 1
+
 #: A law that is asked for by its kind may take this many times the usual effort.
 PATIENCE = 8
 
@@ -164,6 +167,8 @@ def _listed(
     if ranked.n_steps == 1:
         half = DiscreteLaw(np.array([0.5]), np.ones(1), lost, _reason(lost))
         return RocAucLaw(half, "exact law, all scores being equal", 0.0)
+    if int(ranked.n) * (int(ranked.n) + 1) > MOST_RANK_SUM:
+        return None
     lattice = CellLattice.from_cells(ranked, cells, fits)
     patience = PATIENCE if kind in ("enumerated", "lattice") else 1
     size, changes = lattice_size(lattice)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from labelbayes._checks import FloatArray, check_type, check_unit
+from labelbayes._checks import FloatArray, check_type, check_unit, check_whole
 from labelbayes.data.ratings import Ratings
 from labelbayes.metrics.agreement import cohen_kappa, hit_rate, krippendorff_alpha
 from labelbayes.metrics.set_agreement import (
@@ -36,6 +36,10 @@ MEASURES = {
     "consistency": True,
     "bias": False,
 }
+
+
+#: How far from 1 the sum of a law may be.
+LAW_SLACK = 1e-9
 
 
 def score_judges(
@@ -69,9 +73,10 @@ def score_judges(
     Raises
     ------
     ValueError
-        If there is no judge, shapes differ, or a row of a law does not sum to 1.
+        If there is no judge, shapes differ, a row of a law does not sum to 1, or a place is no
+        option.
     TypeError
-        If `judges` is no mapping.
+        If `judges` is no mapping, or a table or place is no number.
 
     See Also
     --------
@@ -100,12 +105,18 @@ def score_judges(
         raise ValueError("`judges` must hold at least one judge; got none.")
     check_unit("threshold", threshold)
     human_law, human_members = _pair("human", human)
+    places = _check_places(decision_options, human_law.shape[1])
     valid, human_choice = reach(human_members, threshold), top_choice(human_law)
-    human_decision = decide(human_members, decision_options, threshold)
+    human_decision = decide(human_members, places, threshold)
     rows = {}
     for name, given in judges.items():
         law, members = _pair(f"judges[{name!r}]", given)
-        choice, decision = top_choice(law), decide(members, decision_options, threshold)
+        if law.shape != human_law.shape:
+            raise ValueError(
+                f"`judges[{name!r}]` must have the items and options of `human`, shape "
+                f"{human_law.shape}; got {law.shape}."
+            )
+        choice, decision = top_choice(law), decide(members, places, threshold)
         codes = np.stack([human_choice, choice], axis=1).astype(float)
         rows[name] = {
             "hit_rate": hit_rate(human_choice, choice),
@@ -129,15 +140,47 @@ def _pair(name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatA
             f"`{name}` must be a pair: the law of the forced choice, and P(option in the response "
             f"set); got {type(given).__name__}."
         )
-    law, members = (np.asarray(part, dtype=float) for part in given)
-    if law.ndim != 2 or law.shape != members.shape:
+    law, members = (_table(name, part) for part in given)
+    if law.ndim != 2 or law.shape != members.shape or not law.size:
         raise ValueError(
-            f"`{name}` must hold two tables of shape (n_items, n_options); got shapes "
-            f"{law.shape} and {members.shape}."
+            f"`{name}` must hold two tables of shape (n_items, n_options), with at least one item; "
+            f"got shapes {law.shape} and {members.shape}."
+        )
+    is_bad = ~((law >= 0).all(axis=1) & (np.abs(law.sum(axis=1) - 1) < LAW_SLACK))
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise ValueError(
+            f"`{name}` must hold a law of the forced choice that sums to 1 in each row; got "
+            f"{law[row].tolist()} in row {row}. Divide counts by their sum."
         )
     if not ((members >= 0) & (members <= 1)).all():
         raise ValueError(f"`{name}` must hold probabilities in [0, 1].")
     return law, members
+
+
+def _table(name: str, part: npt.ArrayLike) -> FloatArray:
+    try:
+        table: np.ma.MaskedArray = np.ma.asarray(part, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`{name}` must hold two tables of numbers, shape (n_items, n_options); got "
+            f"{type(part).__name__} that is none."
+        ) from None
+    return np.asarray(table.filled(np.nan))
+
+
+def _check_places(options: Sequence[int], n_options: int) -> list[int]:
+    if isinstance(options, str) or not isinstance(options, Iterable):
+        raise TypeError(
+            f"`decision_options` must be a list of places; got {options!r}. Write it in brackets."
+        )
+    places = [check_whole("decision_options", place, least=0) for place in options]
+    if not places or max(places) >= n_options or len(set(places)) < len(places):
+        raise ValueError(
+            f"`decision_options` must name places of options, each once, from 0 to "
+            f"{n_options - 1}; got {places}."
+        )
+    return places
 
 
 def split_variation(ratings: Ratings) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -127,6 +127,8 @@ def score_feebee(
     ------
     ValueError
         If an argument is not as above. F-scores and several classes have no such bounds.
+    TypeError
+        If `estimator` cannot be called, or a value is no number.
 
     See Also
     --------
@@ -165,10 +167,19 @@ def score_feebee(
     check_metric(metric)
     values = check_soft_labels("soft_labels", soft_labels, least=2)
     known = _check_best(metric, best_known)
-    levels = np.arange(20) / 20 if noise_levels is None else np.asarray(noise_levels, dtype=float)
-    means = [check_unit("noise_means", mean) for mean in noise_means]
-    if levels.ndim != 1 or not len(levels) or not ((levels >= 0) & (levels < 1)).all():
-        raise ValueError(f"`noise_levels` must hold numbers in [0, 1); got {noise_levels!r}.")
+    if not callable(estimator):
+        raise TypeError(
+            "`estimator` must be callable as estimator(soft_labels, y_true); got "
+            f"{type(estimator).__name__}."
+        )
+    means = _check_shares("noise_means", noise_means)
+    levels = [k / 20 for k in range(20)]
+    if noise_levels is not None:
+        levels = _check_shares("noise_levels", noise_levels)
+    if max(levels) == 1:
+        raise ValueError(
+            "`noise_levels` must hold numbers in [0, 1); got 1, at which no label is left."
+        )
     label: FloatArray | None = None
     if y_true is not None:
         label = check_hard_labels(y_true, len(values))
@@ -182,13 +193,13 @@ def score_feebee(
     # A label is replaced where the level exceeds its place: more noise keeps the old noise.
     place, pick = generator.random(len(values)), generator.random(len(values))
     rows = []
-    pairs = [(mean, float(level)) for mean in means for level in levels]
+    pairs = [(mean, level) for mean in means for level in levels]
     for mean, level in track(pairs, label="adding noise"):
         if label is None:
             estimate = estimator((1 - level) * values + level * mean, None)
         else:
             noisy = np.where(place < level, (pick < mean).astype(np.float64), label)
-            estimate = estimator(values, noisy)
+            estimate = estimator(values.copy(), noisy)  # it may sort in place
         found = check_real("estimator(soft_labels, y_true)", estimate)
         ends = (0.0, known) if metric == "ber" else (known, 1.0)
         low, high = map_noise(ends, prior, level, mean)
@@ -196,6 +207,17 @@ def score_feebee(
         rows.append((mean, level, found, float(low), float(high), float(excess)))
     columns = ["noise_mean", "noise_level", "estimate", "low", "high", "excess"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _check_shares(name: str, values: Sequence[float]) -> list[float]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"`{name}` must be a list of numbers; got {values!r}. Write it in brackets."
+        )
+    found = [check_unit(name, value) for value in values]
+    if not found:
+        raise ValueError(f"`{name}` must hold at least one number; got an empty list.")
+    return found
 
 
 def _check_best(metric: str, best_known: float) -> float:

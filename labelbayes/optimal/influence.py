@@ -113,6 +113,8 @@ def ber_influence(
         With mean zero.
     """
     share = float(label.mean())
+    if prior is None and not 0 < share < 1:
+        return np.zeros(len(label))  # undefined
     theta = share if prior is None else prior
     missed = np.where(decision, 0.0, label)
     alarm = np.where(decision, 1 - label, 0.0)
@@ -147,6 +149,9 @@ def auc_influence(
         With mean zero.
     """
     n = len(label)
+    share = float(label.mean())
+    if prior is None and not 0 < share < 1:
+        return np.zeros(n)  # undefined
     size = np.diff(starts, append=n)
     positive = np.add.reduceat(label, starts)
     negative = size - positive
@@ -156,7 +161,6 @@ def auc_influence(
     as_positive = np.repeat(negative_below, size) / n
     as_negative = np.repeat(positive_above, size) / n
     won = label * as_positive + (1 - label) * as_negative
-    share = float(label.mean())
     if prior is None:
         scale = share * (1 - share)
         area = won.mean() / 2 / scale

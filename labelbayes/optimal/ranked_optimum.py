@@ -41,6 +41,7 @@ RANGES = {
 IN_SAMPLE = ("error", "ber", "roc_auc")
 #: Why a held-out end is undefined.
 NO_JUDGE = "no hard labels judge a rule"
+ONE_KIND = "all labels are of one class"
 #: Standard errors between the mean of the labels and a given prior from which on it is doubted.
 DOUBT = 4.0
 
@@ -218,7 +219,9 @@ class RankedOptimum:
     def _law(self, name: str) -> Law:
         value = self.estimates[name]
         if math.isnan(value):
-            return NormalLaw(undefined_prob=1.0, undefined_reason=NO_JUDGE)
+            return NormalLaw(
+                undefined_prob=1.0, undefined_reason=NO_JUDGE if "held_out" in name else ONE_KIND
+            )
         own = self.influences[name]
         n = len(own)
         inside = _inside(name, value)

@@ -7,10 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.optimize import minimize_scalar
 
-from labelbayes._checks import FloatArray, IntArray, check_open_unit, check_probabilities
-from labelbayes.data.columns import as_column
+from labelbayes._checks import (
+    FloatArray,
+    IntArray,
+    check_open_unit,
+    check_probabilities,
+    check_real,
+)
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.labels import read_labels
 
 #: How near to 0 or 1 the prior of n labels may come, times n.
@@ -38,23 +45,32 @@ def check_soft_labels(name: str, values: npt.ArrayLike, *, least: int = 1) -> Fl
     ------
     ValueError
         If a value is outside [0, 1] or missing, there are several columns, or too few items.
+    TypeError
+        If a value is no number.
 
     Examples
     --------
     >>> check_soft_labels("soft_labels", [0, 0.5])
     array([0. , 0.5])
     """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise ValueError(
-            f"`{name}` must hold one value per item, shape (n,); got {array.shape}. The optimum "
-            "of several classes is not offered: add up the columns of those that are positive."
-        )
+    array = _read_numbers(name, values)
     if len(array) < least:
         raise ValueError(f"`{name}` must hold at least {least} items; got {len(array)}.")
     if not (array.min() >= 0.0 and array.max() <= 1.0):
         return check_probabilities(name, array, len(array))
     return array
+
+
+def _read_numbers(name: str, values: object) -> FloatArray:
+    """Return one number per item, nan where missing; not a copy where none is needed."""
+    try:
+        column = as_column(name, values)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} The optimum of several classes is not offered: add up the columns that are "
+            "positive."
+        ) from None
+    return as_reals(name, column).astype(np.float64, copy=False)
 
 
 def check_counts(
@@ -80,18 +96,23 @@ def check_counts(
     ------
     ValueError
         If a number is not whole, negative, or a count exceeds its raters.
+    TypeError
+        If a value is no number.
 
     Examples
     --------
     >>> check_counts("soft_labels", [0, 3], 3)
     (array([0, 3]), array([3, 3]))
     """
-    k, m = np.asarray(counts, dtype=np.float64), np.asarray(n_ratings, dtype=np.float64)
-    if k.ndim != 1 or not len(k):
-        raise ValueError(
-            f"`{name}` must hold one count per item, shape (n,) with n >= 1; got {k.shape}. The "
-            "optimum of several classes is not offered: add up the columns that are positive."
-        )
+    k = _read_numbers(name, counts)
+    if not len(k):
+        raise ValueError(f"`{name}` must hold at least one count; got none.")
+    is_one = n_ratings is None or pd.api.types.is_scalar(n_ratings)
+    m = (
+        np.asarray(check_real("n_ratings", n_ratings))
+        if is_one
+        else _read_numbers("n_ratings", n_ratings)
+    )
     if m.ndim and m.shape != k.shape:
         raise ValueError(
             f"`n_ratings` must be one number or one per item, shape {k.shape}; got {m.shape}."

@@ -6,6 +6,7 @@ from itertools import cycle
 
 import pandas as pd
 from matplotlib.axes import Axes
+from pandas.api.types import is_numeric_dtype
 
 from labelbayes._checks import check_type
 from labelbayes.plots.style import (
@@ -27,8 +28,8 @@ def plot_bound_widths(widths: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     widths : pandas.DataFrame
-        The index holds the numbers of rows and is named after what they are, each column the
-        widths of one metric.
+        The index holds the numbers of rows, in any order, and is named after what they are (else
+        "rows"), each column the widths of one metric.
     ax : matplotlib.axes.Axes, optional
         Where to draw; None makes a new figure.
 
@@ -40,7 +41,7 @@ def plot_bound_widths(widths: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError
-        If `widths` is no DataFrame.
+        If `widths` is no DataFrame, or its index or a column is not numeric.
     ValueError
         If it has no rows or no columns.
 
@@ -57,6 +58,11 @@ def plot_bound_widths(widths: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     check_type("widths", widths, pd.DataFrame)
     if widths.empty:
         raise ValueError("`widths` must hold at least one number of rows and one metric.")
+    for name, values in (("index", widths.index), *widths.items()):
+        if not is_numeric_dtype(values.dtype):
+            raise TypeError(f"`widths` must hold numbers; {name!r} holds {values.dtype}.")
+    widths = widths.sort_index()
+    what = "rows" if widths.index.name is None else str(widths.index.name)
     if ax is None:
         ax = new_axes(*_SIZE)
     inks = inks_on(ax)
@@ -65,10 +71,10 @@ def plot_bound_widths(widths: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if (widths.index > 0).all():
         ax.set_xscale("log")
     ax.set_ylim(bottom=0)
-    dress(ax, inks, xlabel=str(widths.index.name))
+    dress(ax, inks, xlabel=what)
     ax.set_ylabel("width of the bounds", color=inks.text, fontsize=TEXT_SIZE)
     ax.set_title(
-        f"Bounds by {widths.index.name}",
+        f"Bounds by {what}",
         loc="left",
         color=inks.text,
         fontsize=TEXT_SIZE + 1,

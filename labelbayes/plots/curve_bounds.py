@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_type
 from labelbayes.bounds.curve_bounds import CurveBounds
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.laws.count_metrics import true_values
 from labelbayes.metrics.ranking import count_steps, precision_recall_points, roc_points
 from labelbayes.plots.style import (
     SMALL_SIZE,
@@ -58,9 +59,10 @@ def plot_curves(
     Raises
     ------
     TypeError
-        If `bounds` is no CurveBounds.
+        If `bounds` is no CurveBounds, or `posterior` holds no curves.
     ValueError
-        If `curve` is none of those above, or the band contradicts beta.
+        If `curve` is none of those above, `truth` does not complete the labels, or the band
+        contradicts beta.
 
     See Also
     --------
@@ -76,6 +78,10 @@ def plot_curves(
     check_type("bounds", bounds, CurveBounds)
     check_choice("curve", curve, ("roc", "precision_recall"))
     is_roc = curve == "roc"
+    if posterior is not None:
+        _check_posterior(posterior)
+    if truth is not None:
+        true_values((), truth, bounds.evaluation.counts)  # refuses what are not the same rows
     if ax is None:
         ax = new_axes(*_SIZE)
     inks = inks_on(ax)
@@ -88,7 +94,7 @@ def plot_curves(
         color=color,
         alpha=0.18,
         linewidth=0,
-        label=f"{level}bounds",
+        label=f"{level}{'bounds' if bounds.target == 'sample' else 'confidence'}",
     )
     for end in (lower, upper):
         ax.plot(*end, color=color, linewidth=1.0)
@@ -130,6 +136,8 @@ def _title(bounds: CurveBounds, is_roc: bool) -> str:
         return "Precision-recall curve"
     area = bounds.auc() if is_roc else bounds.average_precision()
     name = "ROC area" if is_roc else "Average precision"
+    if math.isnan(area.low):
+        return f"{name} undefined"
     return f"{name} in [{area.low:.3f}, {area.high:.3f}]"
 
 
@@ -142,6 +150,15 @@ def _ends(bounds: CurveBounds, is_roc: bool) -> tuple[list[FloatArray], list[Flo
         names = ("recall_low", "precision_low"), ("recall_high", "precision_high")
     lower, upper = ([frame[name].to_numpy() for name in pair] for pair in names)
     return lower, upper
+
+
+def _check_posterior(posterior: Any) -> None:
+    drawn = getattr(posterior, "dataset", {})
+    if not ("tpr" in drawn and "fpr" in drawn["tpr"].dims):
+        raise TypeError(
+            "`posterior` must hold curves, as from `rank_bootstrap`; got "
+            f"{type(posterior).__name__}."
+        )
 
 
 def _draw_posterior(ax: Axes, posterior: Any, is_roc: bool) -> None:

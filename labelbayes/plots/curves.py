@@ -56,7 +56,8 @@ def plot_roc(curves: Curves, *, ax: Axes | None = None) -> Axes:
     """
     check_type("curves", curves, Curves)
     ax = new_axes(*_SIZE) if ax is None else ax
-    ax.plot([0, 1], [0, 1], color=inks_on(ax).muted, linewidth=0.9, linestyle=(0, (4, 3)))
+    muted = inks_on(ax).muted
+    ax.plot([0, 1], [0, 1], color=muted, linewidth=0.9, linestyle=(0, (4, 3)))
     reason = "no row is positive, or none is negative"
     _draw(ax, curves, curves.roc_band, reason, "false positive rate", "true positive rate")
     return ax

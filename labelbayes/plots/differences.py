@@ -88,6 +88,9 @@ def plot_differences(
     >>> ax.texts[0].get_text().splitlines()
     ['A better: 50.0%', 'tie: 50.0%']
     """
+    is_pair = isinstance(names, (tuple, list)) and len(names) == 2
+    if not is_pair or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"`names` must be a pair of texts, such as ('A', 'B'); got {names!r}.")
     rows, first, xlabel = _rows_of(differences, metric, names)
     word = "better" if isinstance(differences, Estimates) else "higher"
     if ax is None:
@@ -129,6 +132,8 @@ def _rows_of(
     if not differences:
         raise ValueError("`differences` must hold at least one pair; got none.")
     for pair, result in differences.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"`differences` must have pairs of groups as keys; got {pair!r}.")
         check_type(f"differences[{pair!r}]", result, Estimates)
     results = list(differences.values())
     asked_metric = next(iter(results[0])) if metric is None else metric

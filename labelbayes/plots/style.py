@@ -14,6 +14,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
+from labelbayes._checks import check_type
+
 #: One color per assumption, the same in every figure and table: rungs that assume the same and
 #: differ only in how they compute share one. Each has a contrast of at least 3 to 1 on white and
 #: on a near-black page, and they stay apart for readers who see no red, no green or no blue; a
@@ -89,6 +91,7 @@ def color_of(assumption: str) -> str:
     >>> color_of("prevalence")
     '#9040f7'
     """
+    check_type("assumption", assumption, str)
     # Python's own hash of a text changes from one session to the next.
     spare = SPARE_COLORS[zlib.crc32(assumption.encode()) % len(SPARE_COLORS)]
     return PALETTE.get(assumption, spare)
@@ -127,7 +130,13 @@ def inks_on(ax: Axes) -> Inks:
     -------
     Inks
         For a light or for a dark page.
+
+    Raises
+    ------
+    TypeError
+        If `ax` is no Axes.
     """
+    check_type("ax", ax, Axes)
     red, green, blue, alpha = to_rgba(ax.get_facecolor())
     if alpha == 0 and ax.figure is not None:
         red, green, blue, alpha = to_rgba(ax.figure.get_facecolor())

@@ -156,9 +156,7 @@ def decision_sentence(facts: FactsOfData) -> str:
     return f"{cut}{label}."
 
 
-def sentences_of(
-    facts: FactsOfData, steps: Ladder, groups: GroupReport | None = None
-) -> tuple[str, ...]:
+def sentences_of(facts: FactsOfData, steps: Ladder, groups: GroupReport | None) -> tuple[str, ...]:
     """Return what has to be said beside the numbers.
 
     Parameters
@@ -167,8 +165,8 @@ def sentences_of(
         Facts of the data.
     steps : Ladder
         The numbers.
-    groups : GroupReport, optional
-        Those of the groups.
+    groups : GroupReport or None
+        Those of the groups; None without.
 
     Returns
     -------
@@ -198,9 +196,7 @@ def left_out(steps: Ladder) -> list[str]:
     return [f"{' and '.join(group)}: {reason}" for reason, group in names.items()]
 
 
-def report_text(
-    title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None = None
-) -> str:
+def report_text(title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None) -> str:
     """Return the report for a terminal.
 
     Parameters
@@ -211,8 +207,8 @@ def report_text(
         Facts of the data.
     steps : Ladder
         The numbers.
-    groups : GroupReport, optional
-        Those of the groups.
+    groups : GroupReport or None
+        Those of the groups; None without.
 
     Returns
     -------
@@ -228,9 +224,7 @@ def report_text(
     return "\n".join(lines)
 
 
-def notebook_html(
-    title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None = None
-) -> str:
+def notebook_html(title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None) -> str:
     """Return the report for a notebook cell.
 
     Parameters
@@ -241,8 +235,8 @@ def notebook_html(
         Facts of the data.
     steps : Ladder
         The numbers.
-    groups : GroupReport, optional
-        Those of the groups.
+    groups : GroupReport or None
+        Those of the groups; None without.
 
     Returns
     -------

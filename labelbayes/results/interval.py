@@ -39,6 +39,19 @@ class Interval:
         """``high - low``."""
         return self.high - self.low
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all parts are the same, nan being the same as nan."""
+        return isinstance(other, Interval) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Return a number that equal intervals share."""
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[float | str | None, ...]:
+        # Left to the dataclass, bare bounds (level nan) equal themselves up to Python 3.12 alone.
+        ends = (self.low, self.high, self.ci_prob)
+        return (*(None if end != end else end for end in ends), self.ci_kind)
+
     def __str__(self) -> str:
         """Return ends, probability and kind in one line."""
         share = "" if self.ci_prob != self.ci_prob else f"{100 * self.ci_prob:g}% "

@@ -82,5 +82,5 @@ def draws_text(n_draws: int) -> str:
     >>> draws_text(10_000)
     '10,000 draws, cdf within 0.0136 (DKW, 95%)'
     """
-    reach = math.sqrt(math.log(2 / 0.05) / (2 * n_draws))
-    return f"{n_draws:,} draws, cdf within {reach:.4f} (DKW, 95%)"
+    reach = min(1.0, math.sqrt(math.log(2 / 0.05) / (2 * n_draws)))
+    return f"{n_draws:,} draw{'' if n_draws == 1 else 's'}, cdf within {reach:.4f} (DKW, 95%)"

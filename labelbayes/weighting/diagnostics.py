@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from labelbayes._checks import BoolArray, FloatArray, IntArray, check_type
+from labelbayes._checks import BoolArray, FloatArray, IntArray, check_type, read_only
 from labelbayes._html import number_text, table_html
 from labelbayes.data.columns import MISSING_GROUP, as_column
 from labelbayes.data.evaluation_set import EvaluationSet
@@ -64,6 +65,12 @@ class WeightCheck:
     weight: FloatArray
     is_labeled: BoolArray
     count: IntArray
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle or deep copy; NumPy forgets there that arrays are read-only."""
+        for name, value in state.items():
+            kept = read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
 
     def __repr__(self) -> str:
         """Return the table of weights and the notes as text."""
@@ -161,7 +168,7 @@ def check_weights(
         balance,
         (*rows.notes, *lopsided(rows), *_notes(calibration, balance)),
         p,
-        weight,
+        read_only(weight),
         evaluation.is_labeled,
         evaluation.count,
     )
@@ -221,7 +228,7 @@ def _calibration(
         )
     parts = []
     for name, values in (variables | dict(by)).items():
-        codes, levels = _levels(name, values, len(p))
+        codes, levels = _levels(name, values, evaluation.count)
         frame = pd.DataFrame(
             {
                 "level": codes,
@@ -250,8 +257,9 @@ def _calibration(
     )
 
 
-def _levels(name: str, values: Any, n_rows: int) -> tuple[IntArray, list[str]]:
+def _levels(name: str, values: Any, count: IntArray) -> tuple[IntArray, list[str]]:
     """Return the level of each row and the levels' names; fifths where numbers take many values."""
+    n_rows = len(count)
     column = as_column(f"by[{name!r}]", values)
     if len(column) != n_rows:
         raise ValueError(
@@ -263,17 +271,35 @@ def _levels(name: str, values: Any, n_rows: int) -> tuple[IntArray, list[str]]:
     if is_ordered and known.nunique() > _MOST_LEVELS:
         if is_number and not np.isfinite(known.to_numpy(dtype=np.float64)).all():
             raise ValueError(f"`by` must hold finite numbers; {name!r} has infinite ones.")
-        fifths = pd.qcut(known, 5, duplicates="drop", precision=4)
+        edges = _fifths(known, count[~column.is_missing])
+        fifths = pd.cut(known, edges, include_lowest=True, precision=4)
         write = "{:.10g}".format if is_number else str
         ends = [(span.left, span.right) for span in fifths.cat.categories]
         ends[0] = known.min(), ends[0][1]  # pandas starts a little below
-        codes, levels = fifths.cat.codes, [f"{write(low)} to {write(high)}" for low, high in ends]
+        codes = fifths.cat.codes.to_numpy()
+        levels = [f"{write(low)} to {write(high)}" for low, high in ends]
     else:
         codes, found = pd.factorize(known if is_ordered else known.astype(str), sort=True)
         levels = [str(level) for level in found]
     by_row = np.full(n_rows, len(levels), dtype=np.int64)
     by_row[~column.is_missing] = codes
     return by_row, [*levels, MISSING_GROUP]
+
+
+def _fifths(values: pd.Series, count: IntArray) -> list[Any]:
+    """Return the distinct ends of fifths, each value counted as often as it stands for rows."""
+    order = np.argsort(values.to_numpy(), kind="stable")
+    up_to = np.cumsum(count[order])
+    edges = []
+    for fifth in range(6):
+        place = fifth * (int(up_to[-1]) - 1) / 5
+        whole = math.floor(place)
+        below, above = (
+            values.iloc[int(order[np.searchsorted(up_to, k, side="right")])]
+            for k in (whole, math.ceil(place))
+        )
+        edges.append(below + (above - below) * (place - whole))
+    return sorted(set(edges))
 
 
 def _balance(evaluation: EvaluationSet, weight: FloatArray, features: Any) -> pd.DataFrame:

@@ -134,3 +134,16 @@ def test_faults_are_named() -> None:
         posterior.label_model.complete(posterior.dataset)
     with pytest.raises(ValueError, match="has no meaning for curves"):
         posterior.label_model.completion.pairs({}, 0)
+
+
+@pytest.mark.parametrize("prior", [BetaPrior(1e-3, 1e-3), BetaPrior(1e6, 1e-3)])
+def test_a_prior_that_reaches_one_gives_finite_draws_and_says_what_they_are(prior) -> None:
+    rows = EvaluationSet([1, None, 1, None, None], [0.9, 0.8, 0.7, 0.4, 0.2])
+    posterior = rank_bootstrap(rows, prior, n_draws=80, rng=0)
+    assert all(np.isfinite(posterior.dataset[name]).all() for name in posterior.dataset)
+    notes = posterior.label_model.notes
+    assert any("the ROC area has no mean" in note for note in notes)
+    area = posterior.dataset["roc_auc"].to_numpy()
+    assert ((area < 0) | (area > 1)).any() == any("roc_auc lies outside" in note for note in notes)
+    calm = rank_bootstrap(rows, BetaPrior(2, 80), n_draws=80, rng=0).label_model.notes
+    assert not any("no mean" in note for note in calm)

@@ -59,3 +59,10 @@ def test_seeds_and_faults() -> None:
         bound_beta(EvaluationSet([None, 0], [0.1, 0.2]))
     with pytest.raises(ValueError, match="must hold unlabeled rows"):
         estimate_beta(EvaluationSet([1, 0], [0.1, 0.2]))
+
+
+def test_too_few_rows_to_resample_are_said() -> None:
+    few = estimate_beta(EvaluationSet([1, None], [0.9, 0.1]), n_resamples=5, rng=0)
+    assert any("bootstrap says little" in note for note in few.notes)
+    many = estimate_beta(simulated(0, 0.3, gap=3.0), n_resamples=5, rng=0)
+    assert not any("bootstrap says little" in note for note in many.notes)

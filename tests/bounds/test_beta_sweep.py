@@ -115,10 +115,19 @@ def test_levels_bite_and_faults_are_named() -> None:
     assert low[0] > low[1]
     with pytest.raises(ValueError, match="at least one model; got none"):
         sweep_beta({})
-    with pytest.raises(ValueError, match=r"must lie in \[0, 1\): with beta = 1 no negative"):
-        sweep_beta(pair, betas=[0.5, 1.0])
-    with pytest.raises(ValueError, match="`betas` must rise"):
-        sweep_beta(pair, betas=[0.5, 0.2])
+    for betas, error, match in [
+        ([0.5, 1.0], ValueError, r"must lie in \[0, 1\); with beta = 1 no negative"),
+        ([0.5, 0.2], ValueError, "`betas` must rise; got 0.2 after 0.5"),
+        ([0.1, 1.2], ValueError, r"`betas\[1\]` must lie in \[0, 1\]; got 1.2"),
+        ([0.1, "a"], TypeError, r"`betas\[1\]` must be a number; got str 'a'"),
+        ([True], TypeError, r"`betas\[0\]` must be a number; got bool True"),
+        ([], ValueError, "at least one share; got none"),
+        ("0.3", TypeError, "`betas` must be a list of shares; got str"),
+        (0.3, TypeError, "`betas` must be a list of shares; got float"),
+    ]:
+        with pytest.raises(error, match=match):
+            sweep_beta(pair, betas=betas)
+    assert "nothing to compare" in repr(sweep_beta({"bold": pair["bold"]}, betas=[0.3]))
     other = EvaluationSet([1, None], [0.2, 0.1])
     with pytest.raises(ValueError, match="must hold the same labels; 'bold' has"):
         sweep_beta({"bold": pair["bold"], "other": other})

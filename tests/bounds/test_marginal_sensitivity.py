@@ -345,3 +345,42 @@ def test_the_rung() -> None:
         MADE.evaluation, MADE.outcome, 2.0, propensity=MADE.propensity
     )
     assert found["f1"] == twin["f1"]
+
+
+def test_an_end_without_spread_is_not_certain() -> None:
+    """Every labeled positive was found: recall is 1 in these rows, and less sure beyond them."""
+    rows = EvaluationSet([1, 0, 1, 0, None, None] * 10, y_pred=[1, 0, 1, 1, 1, 0] * 10)
+    bounds = bound_marginal_sensitivity(
+        rows, None, 2.0, propensity=[0.5] * 60, metrics=["recall"], target="population"
+    )
+    law = estimate_ipw(rows, [0.5] * 60, metrics=["recall"])["recall"]
+    assert bounds["recall"].low == pytest.approx(law.interval(0.95).low)
+    assert bounds["recall"].low < 0.9
+
+
+@pytest.mark.parametrize("target", ["sample", "population"])
+def test_bounds_stay_in_the_range_and_say_so(target: str) -> None:
+    rows = EvaluationSet([1, 1, 0], [0.7, 0.8, 0.1])
+    bounds = bound_marginal_sensitivity(
+        rows, [0.5] * 3, 2.0, propensity=[0.5] * 3, metrics=["accuracy"], target=target
+    )
+    assert 0 <= bounds["accuracy"].low <= bounds["accuracy"].high == 1
+    assert any("leave [0, 1]" in note and "cut at the range" in note for note in bounds.notes)
+
+
+def test_a_claim_about_an_undefined_metric_is_refused() -> None:
+    rows = EvaluationSet([0, 0, None, 0], y_pred=[0, 0, 0, 0])
+    with pytest.raises(ValueError, match=r"`metric` must be defined .* precision is not"):
+        tipping_marginal_sensitivity(rows, [0.5] * 4, "precision", 0.5)
+
+
+def test_the_corrected_tip_is_where_the_reported_bound_crosses() -> None:
+    rng = np.random.default_rng(3)
+    m = np.clip(MADE.outcome + rng.normal(0, 0.1, 500), 0.01, 0.99)
+    given = {"propensity": MADE.propensity}
+    base = estimate_aipw(MADE.evaluation, MADE.propensity, m, metrics=["f1"])["f1"].mean
+    claim = base - 0.05
+    tip = tipping_marginal_sensitivity(MADE.evaluation, m, "f1", claim, **given)
+    for ratio, is_below in ((tip * 0.999, False), (tip * 1.001, True)):
+        found = bound_marginal_sensitivity(MADE.evaluation, m, ratio, metrics=["f1"], **given)
+        assert (found["f1"].low < claim) is is_below

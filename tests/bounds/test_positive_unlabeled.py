@@ -15,6 +15,7 @@ from labelbayes.bounds.positive_unlabeled import (
 )
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.metrics.confusion import COUNT_METRICS
+from labelbayes.metrics.ranking import RankingMetric, roc_auc
 
 METRICS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
 
@@ -320,6 +321,31 @@ def test_faults_are_named() -> None:
         (lambda: bound_positive_unlabeled(rows, 0.5, band="ks"), ValueError, "`band` must be one"),
         (lambda: bound_positive_unlabeled(rows, 0.5, band=([0], [1])), ValueError, "distinct"),
         (
+            lambda: bound_positive_unlabeled(rows, 0.5, band=[[0, 0, 0], [1, 1, 1]]),
+            TypeError,
+            "a tuple of two arrays, .low, high.; got list",
+        ),
+        *(
+            (
+                lambda low=low: bound_positive_unlabeled(rows, 0.5, band=(low, [1, 1, 1])),
+                TypeError,
+                r"`band\[0\]` must hold numbers, one share per distinct score",
+            )
+            for low in ("abc", ["a", 0, 0], [[0], [0, 1], 1], [0j, 0, 0])
+        ),
+        (
+            lambda: bound_positive_unlabeled(rows, 0.5).at(0.5, ["roc_auc"]),
+            ValueError,
+            "must be count metrics; got 'roc_auc'. An area has no cutoff",
+        ),
+        (
+            lambda: bound_positive_unlabeled(rows, 0.5).bounds(
+                [RankingMetric("lift", "never", roc_auc)]
+            ),
+            ValueError,
+            "got 'lift', whose bounds are not known",
+        ),
+        (
             lambda: bound_positive_unlabeled(rows, 0.5, band=([0, 0.6, 0], [1, 0.5, 1])),
             ValueError,
             "at position 1 low is 0.6 and high 0.5",
@@ -337,3 +363,12 @@ def test_faults_are_named() -> None:
     ]:
         with pytest.raises(error, match=match):
             call()
+
+
+def test_a_contradiction_is_shown_and_not_raised_by_a_look() -> None:
+    rows = EvaluationSet([1] * 30 + [None] * 30, [0.9] * 30 + [0.1] * 30)
+    result = bound_positive_unlabeled(rows, 0.9)
+    with pytest.raises(ValueError, match="contradict the data") as raised:
+        result.summary()
+    assert str(raised.value) in repr(result)
+    assert "contradict the data at this cutoff" in result._repr_html_()

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import betabinom, hypergeom, ks_2samp
 
 from labelbayes.bounds.rank_bands import (
+    EXACT_WIDTHS,
     Band,
     exceedance,
     one_sample_width,
@@ -151,3 +152,25 @@ def test_nothing_known_says_nothing_and_a_violation_moves_both_ends() -> None:
     assert moved.share(50, 100)[0] == pytest.approx(PREDICTIVE.share(50, 100)[0] - 0.1)
     assert two_sample_width(5, 0, 0.95, smooth=False) == 0.0
     assert two_sample_width(50, math.inf, 0.95, smooth=True) == one_sample_width(50, 0.95)
+
+
+@pytest.mark.parametrize("name", ["binomial", "dkw"])
+def test_a_settled_band_has_the_same_limits_whatever_the_latent_rows(name) -> None:
+    known = np.array([0, 2, 5, 9, 10])
+    band = Band(name, 0.9, 0.05)
+    settled = band.settle(known, 10)
+    assert settled.given is not None
+    for n_latent in (0, 3, 400):
+        direct = band.curve(known, 10, n_latent, smooth=False)
+        for end, twin in zip(settled.curve(known, 10, n_latent, smooth=False), direct, strict=True):
+            np.testing.assert_array_equal(end, twin)
+    predictive = Band("predictive", 0.9, 0.05)
+    assert predictive.settle(known, 10) is predictive
+
+
+def test_the_search_finds_the_narrowest_of_all_widths() -> None:
+    for n_known, n_latent, level in [(3, 4, 0.5), (12, 40, 0.95), (37, 5, 0.9), (60, 60, 0.99)]:
+        found = two_sample_width(n_known, n_latent, level, smooth=False)
+        widths = two_sample_width(n_known, n_latent, level, smooth=True) * EXACT_WIDTHS
+        enough = widths[exceedance(n_known, n_latent, widths) <= 1 - level + 1e-12]
+        assert found == (enough[0] if len(enough) else 1.0)

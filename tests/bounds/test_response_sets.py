@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom, hypergeom
 
@@ -382,3 +383,18 @@ def test_compare_instructions_refuses(first, error, sentence) -> None:
     clear = _version([["A"]], "A", ["A"])
     with pytest.raises(error, match=sentence):
         compare_instructions(first, clear)
+
+
+def test_a_partition_by_item_is_looked_up() -> None:
+    ratings = Ratings([1, 1, 2, 2, 3, 3], ["ann", "bob"] * 3, list("AABBAA"), options=["A", "B"])
+    y_judge = ["B", "B", "A"]
+    options = {"miss_allowance": 0.0, "rater_error": 0.1}
+    plain = bound_response_sets(y_judge, ratings, partition=[True, False, False], **options)
+    by_item = pd.Series([False, False, True], index=[3, 2, 1])
+    found = bound_response_sets(y_judge, ratings, partition=by_item, **options)
+    assert found["valid_match"] == plain["valid_match"]
+    with pytest.raises(ValueError, match="1 is not there"):
+        bound_response_sets(y_judge, ratings, partition=by_item.iloc[:2], **options)
+    with pytest.raises(ValueError, match="some are masked"):
+        masked = np.ma.array([True] * 3, mask=[1, 0, 0])
+        bound_response_sets(y_judge, ratings, partition=masked, **options)

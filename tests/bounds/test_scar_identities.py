@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
-from labelbayes.bounds.positive_unlabeled import bound_positive_unlabeled
+import labelbayes.bounds.score_blocks as score_blocks
+from labelbayes.bounds.positive_unlabeled import (
+    bound_negative_unlabeled,
+    bound_positive_unlabeled,
+)
 from labelbayes.bounds.scar_identities import (
     scar_average_precision,
     scar_roc_auc,
@@ -137,3 +141,43 @@ def test_lemma_4_more_positives_are_optimistic_if_better_than_random(n, rank, ra
         assert (change < 0) == (rate > rank / n)
     else:
         assert change == pytest.approx(0, abs=1e-9)
+
+
+def test_points_from_known_negatives_mirror_those_from_known_positives(monkeypatch) -> None:
+    rng = np.random.default_rng(4)
+    for seed in range(6):
+        y_true = np.concatenate([np.zeros(8), np.ones(3 * (seed % 2)), np.full(20, np.nan)])
+        score = rng.random(len(y_true)) if seed < 3 else rng.integers(0, 6, len(y_true)) / 6
+        rows = EvaluationSet(y_true, score, pos_label=1)
+        turned = EvaluationSet(1 - y_true, -score, y_pred=1 - rows.y_pred, pos_label=1)
+        points = bound_negative_unlabeled(rows, 0.35).points()["value"]
+        mirror = bound_positive_unlabeled(turned, 0.65).points()["value"]
+        assert points["roc_auc"] == pytest.approx(mirror["roc_auc"], abs=1e-12)
+        assert points["accuracy"] == pytest.approx(mirror["accuracy"], abs=1e-12)
+        assert points["recall"] == pytest.approx(mirror["specificity"], abs=1e-12)
+        whole = points["average_precision"]
+        monkeypatch.setattr(score_blocks, "FEW_SCORES", 0)
+        runs = bound_negative_unlabeled(rows, 0.35).points()["value"]
+        monkeypatch.undo()
+        assert runs["average_precision"] == pytest.approx(whole, abs=1e-12)
+        assert runs["roc_auc"] == pytest.approx(points["roc_auc"], abs=1e-12)
+
+
+def test_known_negatives_that_are_all_negatives_give_the_metric() -> None:
+    """Nothing but positives is unlabeled, so the point is the complete data's value."""
+    y_true, score = [0, 0, 0, None, None, 1], [0.1, 0.6, 0.3, 0.9, 0.5, 0.2]
+    points = bound_negative_unlabeled(EvaluationSet(y_true, score), 1.0).points()["value"]
+    truth = [0, 0, 0, 1, 1, 1]
+    assert points["roc_auc"] == pytest.approx(roc_auc_score(truth, score))
+    assert points["average_precision"] == pytest.approx(average_precision_score(truth, score))
+    assert points["recall"] == pytest.approx(2 / 3)
+
+
+def test_what_is_undefined_has_a_reason() -> None:
+    nothing = bound_negative_unlabeled(EvaluationSet([1, None], [0.9, 0.1]), 0.5).points()
+    assert set(nothing["contradiction"]) == {
+        "There is no known negative, so SCAR gives no value.",
+    }
+    alone = bound_positive_unlabeled(EvaluationSet([1, None], [0.4, 0.1]), 1.0).points()
+    assert alone["contradiction"]["roc_auc"].startswith("roc_auc is undefined: ")
+    assert alone["contradiction"]["precision"].startswith("precision is undefined: ")

@@ -1,5 +1,6 @@
 """Ratings: what is read, what is counted apart, and what is refused with one sentence."""
 
+import copy
 import json
 import pickle
 from pathlib import Path
@@ -293,3 +294,16 @@ def test_simulated_raters_err_herd_and_follow_their_group() -> None:
 def test_the_simulator_refuses_what_cannot_be(options, sentence) -> None:
     with pytest.raises(ValueError, match=sentence):
         simulate_ratings(10, **options)
+
+
+def test_copies_are_read_only_too() -> None:
+    ratings = Ratings(ITEM, RATER, ANSWER)
+    for copied in (pickle.loads(pickle.dumps(ratings)), copy.deepcopy(ratings)):
+        for array in (copied.item, copied.rater, copied.answers.state, copied.answers.members):
+            assert not array.flags.writeable
+        assert copied.counts.equals(ratings.counts)
+
+
+def test_verdicts_are_per_item() -> None:
+    with pytest.raises(TypeError, match="one value per item; got int"):
+        read_verdicts("y_judge", 5, Ratings(ITEM, RATER, ANSWER))

@@ -352,3 +352,25 @@ def test_variation_needs_groups_and_disagreement() -> None:
     same = Ratings([1, 1], ["a", "b"], ["A", "A"], options=["A", "B"], rater_group=["x", "y"])
     with pytest.raises(ValueError, match="all agree"):
         split_variation(same)
+
+
+HUMAN = ([[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.8], [0.3, 0.9]])
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "error", "sentence"),
+    [
+        ((HUMAN[0][:1], HUMAN[1][:1]), {}, ValueError, "items and options of `human`"),
+        ((np.ma.array(HUMAN[0], mask=[[1, 0], [0, 0]]), HUMAN[1]), {}, ValueError, "in row 0"),
+        (("a", "b"), {}, TypeError, r"`judges\['j'\]` must hold two tables of numbers"),
+        ((np.empty((0, 2)), np.empty((0, 2))), {}, ValueError, "at least one item"),
+        (HUMAN, {"decision_options": [5]}, ValueError, r"from 0 to 1; got \[5\]"),
+        (HUMAN, {"decision_options": [-1]}, ValueError, "must be at least 0; got -1"),
+        (HUMAN, {"decision_options": [0, 0]}, ValueError, "each once"),
+        (HUMAN, {"decision_options": []}, ValueError, "must name places"),
+        (HUMAN, {"decision_options": 0}, TypeError, "list of places; got 0"),
+    ],
+)
+def test_judges_that_cannot_be_scored(judge, options: dict, error: type, sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        score_judges({"j": judge}, HUMAN, **options)

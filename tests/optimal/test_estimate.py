@@ -282,3 +282,14 @@ def test_every_option_bites() -> None:
         base = numbers(prior=0.3) if name == "form" else numbers()
         assert call() != base, name
     assert numbers() == numbers()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("n_resamples", [0, 20])
+def test_soft_labels_of_one_class_leave_ber_and_auc_undefined(value: float, n_resamples) -> None:
+    found = estimate_optimal([value] * 5, calibrator=None, n_resamples=n_resamples, rng=0)
+    assert found["error"].mean == 0.0
+    for name in ("ber", "roc_auc"):
+        assert found[name].undefined_prob == 1.0
+        assert found[name].undefined_reason == "all labels are of one class"
+    assert found["error_held_out"].undefined_reason == "no hard labels judge a rule"

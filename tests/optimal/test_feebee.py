@@ -201,3 +201,31 @@ def test_every_option_bites() -> None:
     first = score_feebee(_fitted_ber, soft, label, **base)
     for change in others.values():
         assert not first.equals(score_feebee(_fitted_ber, soft, label, **(base | change)))
+
+
+def test_an_estimator_that_sorts_in_place_changes_nothing() -> None:
+    soft, label = np.array([0.9, 0.1, 0.6, 0.2]), [1, 0, 1, 0]
+
+    def sorts(soft_labels, y_true) -> float:
+        soft_labels.sort()
+        return 0.1
+
+    score_feebee(sorts, soft, label, best_known=0.3, noise_levels=[0.0, 0.5])
+    assert soft.tolist() == [0.9, 0.1, 0.6, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"noise_levels": ["a"]}, TypeError, "`noise_levels` must be a number"),
+        ({"noise_levels": "abc"}, TypeError, "`noise_levels` must be a list"),
+        ({"noise_levels": [1.0]}, ValueError, r"in \[0, 1\); got 1"),
+        ({"noise_means": 0.5}, TypeError, "`noise_means` must be a list"),
+        ({"noise_means": []}, ValueError, "`noise_means` must hold at least one"),
+        ({"estimator": "ber"}, TypeError, "`estimator` must be callable"),
+    ],
+)
+def test_noise_that_is_none(options: dict, error: type, sentence: str) -> None:
+    given = {"estimator": _ber, "best_known": 0.3} | options
+    with pytest.raises(error, match=sentence):
+        score_feebee(given.pop("estimator"), [0.1, 0.9], [0, 1], **given)

@@ -193,7 +193,7 @@ def test_blocks_make_no_difference(monkeypatch) -> None:
         ([0.2, 1.3], {}, r"in \[0, 1\]; got 1.3 at row 1 \(1 such values\)"),
         ([0.2, np.nan], {}, r"got nan at row 1"),
         ([], {}, "at least . items; got 0"),
-        ([[0.2, 0.8]], {}, "add up the columns of those that are positive"),
+        ([[0.2, 0.8]], {}, "add up the columns that are positive"),
         ([0.2, 0.3], {"prior": 0.0}, "Leave it out to take the mean"),
         ([0.2, 0.3], {"form": "gini"}, "one of 'auto', 'min', 'max', 'mad'; got 'gini'"),
     ],

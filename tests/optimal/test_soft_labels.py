@@ -5,7 +5,12 @@ import pytest
 from scipy.stats import betabinom
 
 from labelbayes.optimal.beta_mixture import optimum_of_beta
-from labelbayes.optimal.soft_labels import bound_plug_in_bias, check_metric
+from labelbayes.optimal.soft_labels import (
+    bound_plug_in_bias,
+    check_counts,
+    check_metric,
+    check_soft_labels,
+)
 
 
 def _bias(a: float, b: float, m: int) -> tuple[float, float, float]:
@@ -61,3 +66,21 @@ def test_f_scores_and_several_classes_are_refused(metric: str) -> None:
         ValueError, match=f"got '{metric}'.*not moved by label noise in a known way"
     ):
         check_metric(metric)
+
+
+def test_counts_and_soft_labels_are_read_from_any_container() -> None:
+    masked = np.ma.array([0.0, 1.0], mask=[False, True])
+    with pytest.raises(ValueError, match="got nan at row 1"):
+        check_soft_labels("eta", masked)
+    with pytest.raises(ValueError, match="got nan at row 1"):
+        check_counts("counts", masked, 3)
+    for values in (["0.5", "0.5"], "ab", {"a": 1}, np.array([0.5]) + 0j):
+        with pytest.raises(TypeError, match="`eta` must"):
+            check_soft_labels("eta", values)
+        with pytest.raises(TypeError, match="`counts` must"):
+            check_counts("counts", values, 3)
+    for n_ratings in ("3", None, True):
+        with pytest.raises(TypeError, match="`n_ratings` must be a number"):
+            check_counts("counts", [1, 2], n_ratings)
+    given = np.array([0.25, 0.5])
+    assert check_soft_labels("eta", given) is given

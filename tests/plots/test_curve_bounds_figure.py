@@ -107,3 +107,27 @@ def test_faults_are_named(rows) -> None:
         plot_beta_sweep(sweep_beta({"a": some}, betas=[0.2]), metric="mcc")
     with pytest.raises(ValueError, match="at least one number of rows"):
         plot_bound_widths(pd.DataFrame())
+    bounds = bound_positive_unlabeled(some, 0.3)
+    for options, error, match in [
+        ({"posterior": some}, TypeError, "`posterior` must hold curves, as from `rank_bootstrap`"),
+        ({"truth": 1}, TypeError, "`truth` must be an EvaluationSet; got int"),
+        ({"truth": some}, ValueError, "`truth` must have every label"),
+        ({"truth": EvaluationSet([1, 0], [1, 2])}, ValueError, "must complete the evaluation's"),
+        ({"ax": 1}, TypeError, "`ax` must be an Axes; got int"),
+    ]:
+        with pytest.raises(error, match=match):
+            plot_curves(bounds, **options)
+    for table in [pd.DataFrame({"f1": [0.1]}, ["a"]), pd.DataFrame({"f1": ["a"]}, [10])]:
+        with pytest.raises(TypeError, match="`widths` must hold numbers; '(index|f1)' holds"):
+            plot_bound_widths(table)
+
+
+def test_what_is_undefined_or_unnamed_is_said_in_words() -> None:
+    hidden = EvaluationSet([1, None, None], [0.9, 0.8, 0.1])
+    ax = plot_curves(bound_positive_unlabeled(hidden, 1.0))
+    assert ax.get_title(loc="left") == "ROC area undefined"
+    ax = plot_bound_widths(pd.DataFrame({"f1": [0.1, 0.4]}, [200, 20]))
+    assert ax.get_xlabel() == "rows"
+    assert ax.lines[0].get_xdata().tolist() == [20, 200]
+    ax = plot_curves(bound_positive_unlabeled(hidden, 0.5, target="population"))
+    assert ax.get_legend().get_texts()[0].get_text() == "95% confidence"

@@ -31,7 +31,10 @@ def _report() -> Report:
     known = [1, 0, None, 0, 1, None, 0, 1, None, None, 0, 0]
     truth = EvaluationSet([1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0], scores)
     return build_report(
-        EvaluationSet(known, scores), truth=truth, title="Twelve & more rows", rng=0
+        EvaluationSet(known, scores, group=["north", "south"] * 6),
+        truth=truth,
+        title="Twelve & more rows",
+        rng=0,
     )
 
 
@@ -86,6 +89,8 @@ def test_the_page_opens_and_shows_everything(
     rows = page.locator("table").nth(1).locator("tbody tr")
     assert rows.count() == len(report.ladder.results) + 1
     assert page.locator("table").nth(1).is_visible()
+    groups = page.locator("table").nth(2).locator("tbody tr")
+    assert groups.count() == 2
     figures = page.locator("figure svg")
     assert figures.count() == 2 * len(report.ladder.metrics)
     for i in range(figures.count()):

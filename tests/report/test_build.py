@@ -15,6 +15,7 @@ from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.imputation.impute import impute
 from labelbayes.ladder import RUNGS, ladder
 from labelbayes.report.build import Report, build_report
+from labelbayes.report.figures import ladder_svg, last_estimates
 from labelbayes.report.numbers import report_dict, report_json
 from labelbayes.report.page import report_html
 
@@ -242,6 +243,10 @@ def _other_values() -> dict[str, object]:
         "metrics": ["accuracy"],
         "target": "population",
         "imputation": impute(evaluation, np.full(12, 0.3)),
+        "beta": 0.25,
+        "propensity": np.full(12, 0.5),
+        "outcome": np.linspace(0.8, 0.2, 12),
+        "soft_labels": np.linspace(0.8, 0.2, 12),
         "extra": {"mine": bound_worst_case(evaluation)},
         "title": "Another",
         "rng": 1,
@@ -253,13 +258,47 @@ def test_every_option_changes_the_report() -> None:
     # `bayes` samples, which takes long: the next test.
     left_out = {"evaluation", "bayes"}
     assert others.keys() == set(inspect.signature(build_report).parameters) - left_out
-    plain = report_dict(build_report(evaluation_set(), rng=0))
+    common = {"rng": 0, "metrics": ["precision"]}
+    plain = report_dict(build_report(evaluation_set(), **common))
     for name, value in others.items():
-        options = {"rng": 0} | {name: value}
-        changed = report_dict(build_report(evaluation_set(), **options))
+        changed = report_dict(build_report(evaluation_set(), **common | {name: value}))
         assert changed != plain, name
-        if name not in ("title", "truth"):
+        if name not in ("title", "truth", "soft_labels"):
             assert changed["rungs"] != plain["rungs"], name
+    assert (
+        "population"
+        in report_dict(build_report(evaluation_set(), **common, soft_labels=others["soft_labels"]))[
+            "left_out"
+        ]["optimum"]
+    )
+
+
+def test_a_rung_that_lacks_a_metric_has_a_dash_and_no_row_in_its_figure() -> None:
+    report = build_report(
+        evaluation_set(),
+        metrics=["recall", "average_precision"],
+        outcome=np.linspace(0.8, 0.2, 12),
+        propensity=np.full(12, 0.6),
+        truth=truth_set(),
+        rng=0,
+    )
+    partial = "marginal sensitivity (odds ratio 2)"
+    read = {rung["name"]: rung for rung in report_dict(report)["rungs"]}
+    assert list(read[partial]["metrics"]) == ["recall"]
+    page = report_html(report)
+    (row,) = [row for row in tables(page)[1] if row[0].startswith(partial)]
+    assert row[2] == "-"
+    assert re.search(rf"^{re.escape(partial)} .* - +sensitivity$", repr(report), re.MULTILINE)
+    recall, ap = (ladder_svg(report.ladder, metric, "x") for metric in report.ladder.metrics)
+    assert _height(ap) < _height(recall)
+    # Weighted estimates come last and have no law of the metric.
+    assert list(report.ladder.results)[-1] == "AIPW"
+    assert last_estimates(report.ladder) == "calibration with its uncertainty"
+    assert "Laws under one rung: calibration with its uncertainty" in page
+
+
+def _height(svg: str) -> float:
+    return float(re.search(r'viewBox="0 0 \S+ (\S+)"', svg)[1])  # type: ignore[index]
 
 
 @pytest.mark.slow

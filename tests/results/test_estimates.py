@@ -204,6 +204,16 @@ def test_an_interval_says_what_it_is(span: Interval, text: str) -> None:
     assert math.nan not in span
 
 
+def test_intervals_without_a_level_equal_themselves() -> None:
+    # float("nan") is another object than math.nan: equality must not go by identity.
+    spans = [Interval(0.0, 1.0, nan, "bounds") for nan in (math.nan, float("nan"))]
+    assert spans[0] == spans[1]
+    assert hash(spans[0]) == hash(spans[1])
+    assert spans[0] != Interval(0.0, 0.9, math.nan, "bounds")
+    assert spans[0] != Interval(0.0, 1.0, 0.95, "bounds")
+    assert spans[0] != (0.0, 1.0, math.nan, "bounds")
+
+
 @pytest.mark.parametrize("call", ["summary", "to_dict", "records"])
 def test_percent_for_a_share_is_refused(call: str) -> None:
     with pytest.raises(ValueError, match="`ci_prob`") as raised:

@@ -25,8 +25,8 @@ from labelbayes.results.estimates import Estimates
 
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "coverage.parquet"
 SEED = 20261130
-SIZES, SHARES, TRUTHS = (300, 1_000), (0.1, 0.3, 0.5, 0.9), ("logit", "step")
-N_REPLICATIONS, N_REFITS = 400, 60
+SIZES, SHARES, TRUTHS = (1_000,), (0.1, 0.3, 0.5, 0.9), ("logit", "step")
+N_REPLICATIONS, N_REFITS = 400, 30
 METRICS = resolve_count_metrics(None)
 #: 3.3 standard errors of a share of .95.
 GATE = 3.3 * float(np.sqrt(0.95 * 0.05 / N_REPLICATIONS))

@@ -356,3 +356,22 @@ def test_downsampled_negatives_are_a_propensity() -> None:
     assert abs(found.mean - right) < 2 * found.sd
     naive = estimate_ipw(file, np.ones(len(kept)), metrics=["precision"])["precision"]
     assert naive.mean - right > 5 * naive.sd
+
+
+def test_one_class_says_nothing_of_a_ranking() -> None:
+    """Average precision of positives alone is 1, whatever the score: the interval is the range."""
+    rows = EvaluationSet([1, 1, None, 1], [0.1, 0.2, 0.8, 0.9])
+    law = estimate_ipw(rows, [0.5] * 4, metrics=["average_precision"])["average_precision"]
+    assert isinstance(law, EndLaw)
+    assert (law.mean, law.interval(0.95).low, law.interval(0.95).high) == (1.0, 0.0, 1.0)
+    # With all labels seen these rows have no other value.
+    full = EvaluationSet([1, 1], [0.1, 0.2])
+    law = estimate_ipw(full, [1.0, 1.0], target="sample", metrics=["average_precision"])
+    assert law["average_precision"].interval(0.95).width == 0.0
+
+
+def test_a_policy_is_a_bool_and_losses_have_a_size() -> None:
+    with pytest.raises(TypeError, match=r"must be True or False; got 'no'"):
+        estimate_ipw(ROWS, [0.5] * 4, outcome_depends_on_decision="no")
+    with pytest.raises(ValueError, match=r"`values` must be at most 1e\+100 in size"):
+        estimate_mean([1e200, 1], [1, 1])

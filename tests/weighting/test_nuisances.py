@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.simulate_selection import simulate_selection
+from labelbayes.weighting.cross_fitting import read_features
 from labelbayes.weighting.outcome import Outcome, fit_outcome, read_outcome
 from labelbayes.weighting.propensity import Propensity, fit_propensity, read_propensity
 
@@ -171,3 +172,80 @@ def test_probabilities_travel_and_cannot_be_changed() -> None:
     assert read_outcome([0.5, 1.0], 2).method == "P(y = 1) as given"
     with pytest.raises(ValueError, match=r"`outcome` must have been fitted on these rows, 3"):
         read_outcome(Outcome(given, "by hand"), 3)
+
+
+SMALL = MADE.evaluation._take(np.arange(60))
+X_SMALL = MADE.features[:60]
+
+
+def test_columns_keep_what_they_hold() -> None:
+    """Numbers in an object array stay numbers, times are days, words and categories indicators."""
+    matrix, _, _ = read_features(X_SMALL.astype(object), 60)
+    np.testing.assert_array_equal(matrix, X_SMALL)
+    days = pd.DataFrame({"day": pd.date_range("2026-01-01", periods=60)})
+    matrix, _, names = read_features(days, 60)
+    assert names == ("day",)
+    np.testing.assert_allclose(np.diff(matrix[:, 0]), 1.0)
+    mixed, _, names = read_features([[0.5, "b"], [1.5, "a"]], 2)
+    assert names == ("x0", "x1=a", "x1=b")
+    np.testing.assert_array_equal(mixed, [[0.5, 0, 1], [1.5, 1, 0]])
+    _, _, names = read_features(pd.DataFrame({"c": pd.Categorical([2, 1])}), 2)
+    assert names == ("c=1", "c=2")
+    # Numbers so large that their squares overflow are standardized all the same.
+    huge = fit_propensity(X_SMALL * 1e300, SMALL, rng=0)
+    np.testing.assert_allclose(huge.p, fit_propensity(X_SMALL, SMALL, rng=0).p, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "sentence"),
+    [
+        (np.ma.array(X_SMALL, mask=np.arange(120).reshape(60, 2) == 5), ValueError, "at row 2"),
+        ([["a"], [None]] * 30, ValueError, "column 'x0' has nan at row 1"),
+        (pd.DataFrame(X_SMALL, columns=["a", "a"]), ValueError, "one column per name; got 'a'"),
+        (X_SMALL + 1j, TypeError, "complex"),
+        ([[1], [1, 2]] * 30, TypeError, "one number or word per cell"),
+        ([{1}] * 60, TypeError, "one number or word per cell"),
+    ],
+)
+def test_features_that_are_none(X: object, error: type, sentence: str) -> None:
+    for fit in FITS.values():
+        with pytest.raises(error, match=sentence):
+            fit(X, SMALL, rng=0)
+    many = pd.DataFrame({"id": [f"row {i}" for i in range(1_500)]})
+    with pytest.raises(ValueError, match="at most 200 different words per column"):
+        fit_propensity(many, MADE.evaluation)
+
+
+def test_models_and_folds_that_cannot_be_fitted() -> None:
+    for model in (LogisticRegression, "logistic"):
+        with pytest.raises(TypeError, match=r"`model` must be a scikit-learn classifier"):
+            fit_outcome(X_SMALL, SMALL, model=model)
+    with pytest.raises(ValueError, match=r"`predict_proba` of SaysNothing does not"):
+        fit_outcome(X_SMALL, SMALL, model=SaysNothing())
+    with pytest.raises(ValueError, match=r"`n_folds` must be at most the number of rows, 60"):
+        fit_propensity(X_SMALL, SMALL, n_folds=61)
+    # More folds than rows of a kind are no trouble.
+    assert np.isfinite(fit_propensity(X_SMALL, SMALL, n_folds=60, rng=0).p).all()
+
+
+class SaysNothing(LogisticRegression):
+    """A classifier whose probabilities are nan."""
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return nan."""
+        return np.full((len(X), 2), np.nan)
+
+
+@pytest.mark.parametrize("read", [read_propensity, read_outcome])
+def test_probabilities_are_read_from_any_container(read) -> None:
+    masked = np.ma.array([0.5, 0.5], mask=[False, True])
+    with pytest.raises(ValueError, match="got nan at row 1"):
+        read(masked, 2)
+    for values in (["0.5", "0.5"], "ab", {"a": 1}, np.array([0.5, 0.5]) + 0j):
+        with pytest.raises(TypeError, match=r"^`(propensity|outcome)` must"):
+            read(values, 2)
+    with pytest.raises(ValueError, match="one-dimensional"):
+        read([[0.5], [0.5]], 2)
+    other = Outcome if read is read_propensity else Propensity
+    with pytest.raises(TypeError, match=r"of the other model\. Exchange the two"):
+        read(other(np.array([0.5, 0.5]), "given"), 2)

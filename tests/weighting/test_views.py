@@ -1,6 +1,7 @@
 """Checks of weights, the standard table, audits, clipping, tipping points, rungs."""
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from labelbayes.metrics.registry import resolve_metrics
 from labelbayes.weighting import rungs
 from labelbayes.weighting.aipw import estimate_aipw
 from labelbayes.weighting.audit import compare_audit
+from labelbayes.weighting.bootstrap import bootstrap_errors
 from labelbayes.weighting.clipping import clip_curve
 from labelbayes.weighting.compare import compare_weighting
 from labelbayes.weighting.diagnostics import check_weights
@@ -297,3 +299,73 @@ def test_prediction_of_a_mean_follows_its_model() -> None:
     )
     assert perfect["mean"].sd == pytest.approx(0.0, abs=1e-12)
     assert perfect["mean"].mean == pytest.approx(right, abs=1e-12)
+
+
+def test_segments_of_any_kind() -> None:
+    n = MADE.evaluation.n_rows
+    segment = np.ma.array(np.arange(n) % 3, mask=np.arange(n) < 500)
+    stamp = 1_700_000_000 + np.arange(n)
+    found = check_weights(
+        MADE.evaluation, MADE.propensity, by={"kind": segment, "stamp": stamp}
+    ).calibration
+    assert found.loc["kind"].index.tolist() == ["0", "1", "2", "(missing)"]
+    assert found.loc[("kind", "(missing)"), "n"] == 500
+    assert len(set(found.loc["stamp"].index)) == 5
+    assert found.loc["stamp"].index[0].startswith("1700000000 to ")
+    refused = [
+        ([1], TypeError, "`by` must be a Mapping"),
+        ({"P(labeled)": segment}, ValueError, "must not name 'P"),
+        ({"kind": np.ones((n, 2))}, ValueError, "one-dimensional"),
+        ({"kind": np.where(stamp % 2, np.inf, stamp)}, ValueError, "finite numbers; 'kind'"),
+    ]
+    for by, error, sentence in refused:
+        with pytest.raises(error, match=sentence):
+            check_weights(MADE.evaluation, MADE.propensity, by=by)
+    with pytest.raises(ValueError, match="`features` must hold no missing"):
+        check_weights(MADE.evaluation, MADE.propensity, features=np.full(n, np.nan))
+
+
+def test_fifths_count_repeated_rows() -> None:
+    made = simulate_selection(200, floor=0.2, rng=1)
+    count = np.random.default_rng(2).integers(1, 4, 200)
+    row = np.repeat(np.arange(200), count)
+    labels, score = made.evaluation.y_true, made.evaluation.y_score
+    counted = check_weights(EvaluationSet(labels, score, count=count), made.propensity)
+    repeated = check_weights(EvaluationSet(labels[row], score[row]), made.propensity[row])
+    pd.testing.assert_frame_equal(counted.calibration, repeated.calibration)
+    for found in (counted, pickle.loads(pickle.dumps(counted))):
+        with pytest.raises(ValueError, match="read-only"):
+            found.weight[0] = 2.0
+
+
+def test_views_refuse_what_they_cannot_use() -> None:
+    made = simulate_selection(40, floor=0.3, rng=0)
+    rows, p = made.evaluation, made.propensity
+    for caps, error in ((5, TypeError), ("12", TypeError), ([], ValueError), ([0.5], ValueError)):
+        with pytest.raises(error, match="`caps` must"):
+            clip_curve(rows, p, "accuracy", caps=caps)
+    with pytest.raises(ValueError, match="must have labels to weight"):
+        clip_curve(EvaluationSet([None, None], [0.1, 0.9]), [0.5, 0.5], "accuracy")
+    audited = np.full(40, np.nan)
+    audited[np.flatnonzero(~rows.is_labeled)[0]] = 1
+    loss = estimate_mean(np.where(rows.is_labeled, 0.3, np.nan), p)
+    for results, error, sentence in (
+        ({"a": 1}, TypeError, r"`results\['a'\]` must be an Estimates"),
+        ({"a": loss}, ValueError, "metrics of a classifier, .* got 'mean'"),
+    ):
+        with pytest.raises(error, match=sentence):
+            compare_audit(rows, audited, results)
+    negatives = EvaluationSet([0, 0, None, 0], y_pred=[0, 0, 0, 0])
+    with pytest.raises(ValueError, match=r"`metric` must be defined .* precision is not"):
+        tipping_tilt(negatives, [0.5] * 4, [0.0] * 4, "precision", 0.5)
+    with pytest.raises(ValueError, match="`clusters` must have at least two clusters"):
+        bootstrap_errors(made.features, rows, clusters=[1] * 40, n_resamples=2)
+
+
+def test_resamples_that_cannot_be_fitted_are_left_out() -> None:
+    rows = EvaluationSet([1, 0, None, None, None, None, 1], [0.9, 0.1, 0.8, 0.2, 0.5, 0.4, 0.7])
+    found = bootstrap_errors(
+        rows.y_score, rows, n_folds=1, n_resamples=60, metrics=["accuracy"], rng=0
+    )
+    # Without replacement of what is missing, (4/7)^7 = 2% of the resamples have no label.
+    assert 50 <= found.loc["accuracy", "n_resamples"] < 60
