@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from labelbayes._checks import CI_PROB, check_choice, check_type, make_rng
+from labelbayes._checks import (
+    CI_PROB,
+    check_choice,
+    check_probabilities,
+    check_type,
+    make_rng,
+)
 from labelbayes.bounds.beta_prior import resolve_beta
+from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.count_metrics import true_values
@@ -29,6 +36,7 @@ from labelbayes.results.sentences import (
     Target,
     undefined,
 )
+from labelbayes.weighting.propensity import RowProbabilities
 
 
 class Rung(NamedTuple):
@@ -238,8 +246,13 @@ def ladder(
     if beta is not None:
         # A beta that cannot be is a slip of the caller; no rung is left out for it.
         resolve_beta(beta, evaluation.n_unlabeled, CI_PROB)
+    _check_column("propensity", propensity, evaluation.n_rows)
+    _check_column("outcome", outcome, evaluation.n_rows)
+    _check_column("soft_labels", soft_labels, evaluation.n_rows)
     names = [metric.name for metric in asked]
     complete = None if truth is None else true_values(asked, truth, evaluation.counts)
+    if extra is not None:
+        check_type("extra", extra, Mapping)
     own = dict(extra or {})
     _check_extra(own, names, target)
     # One draw fixes every rung's seed, so that a rung that is added changes no other.
@@ -288,6 +301,15 @@ def ladder(
         complete,
         (*_sentences(results), INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD),
     )
+
+
+def _check_column(name: str, values: Any, n_rows: int) -> None:
+    """Raise where a column of probabilities is none at all; no rung is left out for a slip."""
+    if values is None or isinstance(values, RowProbabilities):
+        return
+    given = np.asarray(as_reals(name, as_column(name, values)), dtype=np.float64)
+    # Whether a row may go without a value is for the rung to say.
+    check_probabilities(name, np.where(np.isnan(given), 0.5, given), n_rows)
 
 
 def _load(rung: Rung) -> Callable[[RungInputs], Estimates | Bounds]:

@@ -359,3 +359,19 @@ def test_only_positives_known_adds_bounds_that_hold_the_truth() -> None:
 def test_a_beta_that_cannot_be_is_refused_and_leaves_no_rung_out(beta) -> None:
     with pytest.raises(ValueError, match="`beta` must"):
         ladder(EvaluationSet([1, None, 0], [0.9, 0.4, 0.1]), beta=beta, rng=0)
+
+
+@pytest.mark.parametrize("name", ["propensity", "outcome", "soft_labels"])
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [([0.5], r"one probability per row, shape \(3,\)"), ([0.5, 2.0, 0.5], "got 2.0 at row 1")],
+)
+def test_a_column_that_cannot_be_is_refused_and_leaves_no_rung_out(name, values, sentence) -> None:
+    rows = EvaluationSet([1, None, 0], [0.9, 0.4, 0.1])
+    with pytest.raises(ValueError, match=f"`{name}` must .*{sentence}"):
+        ladder(rows, rng=0, **{name: values})
+
+
+def test_extra_rungs_come_with_names() -> None:
+    with pytest.raises(TypeError, match="`extra` must be a Mapping; got int"):
+        ladder(EvaluationSet([1, None, 0], [0.9, 0.4, 0.1]), extra=5)  # type: ignore[arg-type]

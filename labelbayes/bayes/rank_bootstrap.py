@@ -157,8 +157,9 @@ def rank_bootstrap(
     Weights are Dirichlet(1, ..., 1). A drawn false positive rate below 0 or above 1 is moved to
     the end of its range, and the rates are sorted so that the curve is monotone. The areas are not
     touched: a draw beyond [0, 1] is a beta that the scores contradict. Notes say how often. With
-    b of at most 1 and no known negative the area has no mean, and a note says so. A model with one Dirichlet weight a bin was tried and left out: J pseudo-positives
-    spread evenly pull the area toward 1/2.
+    b of at most 1 and no known negative the area has no mean, and a note says so. A model with one
+    Dirichlet weight a bin was tried and left out: J pseudo-positives spread evenly pull the area
+    toward 1/2.
 
     **Oracle.** The mean of the area is the integral of (A - beta / 2) / (1 - beta) over the law of
     beta, with A the observed area; its variance adds that of the placements over (n + 1).

@@ -219,10 +219,11 @@ def _describe_few(sizes: tuple[int, int]) -> list[str]:
     """Say where there are so few rows that resampling them says little."""
     if min(sizes) >= FEWEST_KNOWN:
         return []
-    return [
+    said = (
         f"With {sizes[0]:,} known positives and {sizes[1]:,} unlabeled rows the bootstrap says "
         "little of the uncertainty; see `bound_beta`."
-    ]
+    )
+    return [said]
 
 
 def _sizes(blocks: ScoreBlocks) -> tuple[int, int]:

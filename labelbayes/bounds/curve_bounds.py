@@ -382,7 +382,14 @@ class CurveBounds:
 
     def __repr__(self) -> str:
         """Return bounds and points as text."""
-        return curve_text(self)
+        head = f"CurveBounds: {self.method} (target: {self.target})\n{self.assumption}"
+        return curve_text(self.summary, head=head)
 
     def _repr_html_(self) -> str:
-        return curve_html(self)
+        return curve_html(
+            self.bounds,
+            self.points(),
+            caption=self.method,
+            assumption=self.assumption,
+            notes=self.notes,
+        )

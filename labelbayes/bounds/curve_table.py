@@ -1,66 +1,79 @@
-"""CurveBounds as text and as a table."""
+"""Bounds of curves as text and as a table, which show a contradiction instead of raising it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+import pandas as pd
 
 from labelbayes._html import number_text, table_html
-
-if TYPE_CHECKING:
-    from labelbayes.bounds.curve_bounds import CurveBounds
+from labelbayes.results.estimates import Bounds
 
 
-def curve_text(result: CurveBounds) -> str:
+def curve_text(summary: Callable[[], pd.DataFrame], *, head: str) -> str:
     """Return bounds and points as text.
 
     Parameters
     ----------
-    result : CurveBounds
-        What is shown.
+    summary : callable
+        Returns the table of bounds and points, or raises where the band contradicts beta.
+    head : str
+        What stands above.
 
     Returns
     -------
     str
-        Where the band contradicts beta, the sentence that says so stands for the numbers: an
-        object that cannot be looked at helps nobody.
+        With the sentence of a contradiction in place of the table: an object that cannot be
+        looked at helps nobody.
     """
     try:
-        frame = result.summary()[["low", "high", "point", "ci_prob", "ci_kind"]]
+        frame = summary()[["low", "high", "point", "ci_prob", "ci_kind"]]
         said = frame.round(4).to_string()
     except ValueError as contradiction:
         said = str(contradiction)
-    head = f"CurveBounds: {result.method} (target: {result.target})"
-    return f"{head}\n{result.assumption}\n{said}"
+    return f"{head}\n{said}"
 
 
-def curve_html(result: CurveBounds) -> str:
+def curve_html(
+    make_bounds: Callable[[], Bounds],
+    points: pd.DataFrame,
+    *,
+    caption: str,
+    assumption: str,
+    notes: tuple[str, ...],
+) -> str:
     """Return bounds and points as a table.
 
     Parameters
     ----------
-    result : CurveBounds
-        What is shown.
+    make_bounds : callable
+        Returns the bounds, or raises where the band contradicts beta.
+    points : pandas.DataFrame
+        Index ``metric``; columns ``value`` and ``contradiction``.
+    caption, assumption : str
+        What stands above and first below.
+    notes : tuple of str
+        Sentences where there are no bounds to bring their own.
 
     Returns
     -------
     str
-        HTML; a contradiction stands for the numbers as in `curve_text`.
+        HTML, with a contradiction as in `curve_text`.
     """
-    points = result.points()
+    rows = []
     try:
-        bounds = result.bounds()
+        bounds = make_bounds()
     except ValueError as contradiction:
-        spans, notes = [], [str(contradiction), *result.notes]
+        said = [str(contradiction), *notes]
     else:
-        spans, notes = list(bounds.items()), list(bounds.notes)
-    rows = [
-        [name, *map(number_text, (span.low, span.high, float(points["value"][name])))]
-        for name, span in spans
-    ]
-    contradictions = [text for text in dict.fromkeys(points["contradiction"]) if text]
+        said = list(bounds.notes)
+        for name, span in bounds.items():
+            values = (span.low, span.high, float(points["value"][name]))
+            rows.append([name, *map(number_text, values)])
+    said += [text for text in dict.fromkeys(points["contradiction"]) if text]
     return table_html(
         ["metric", "low", "high", "point under SCAR"],
         rows,
-        caption=result.method,
-        notes=[f"Assumption: {result.assumption}.", *notes, *contradictions],
+        caption=caption,
+        notes=[f"Assumption: {assumption}.", *said],
     )

@@ -108,7 +108,7 @@ def _scar_path(blocks: ScoreBlocks, beta: float, reference: Reference) -> FloatA
     n = blocks.n_unlabeled
     if reference == "positive":
         known, n_known = blocks.known_positive, blocks.n_known_positive
-        return known * ((n_known + beta * n) / n_known) if n_known else None
+        return np.asarray(known * ((n_known + beta * n) / n_known)) if n_known else None
     known, n_known = blocks.known_negative, blocks.n_known_negative
     if not n_known:
         return None

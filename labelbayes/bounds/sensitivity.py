@@ -319,7 +319,7 @@ def update_tilt(
     log_odds = logit(imputation.p[rows])
     distinct, place = np.unique(log_odds, return_inverse=True)
     total = np.bincount(place)
-    positive = np.bincount(place, weights=labels[rows])
+    positive = np.bincount(place, weights=labels[rows]).astype(np.float64)
     wrong = np.isinf(log_odds) & ((log_odds > 0) != (labels[rows] == 1))
     if wrong.any():
         first = int(np.flatnonzero(rows)[np.argmax(wrong)])

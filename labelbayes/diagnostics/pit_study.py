@@ -232,7 +232,7 @@ def _check_same_run(
     done: pd.DataFrame, methods: list[str], metrics: list[str], n_rows: int, file: Path | None
 ) -> None:
     """Raise where a file holds replications of other methods, metrics or sizes."""
-    asked = {"method": methods, "metric": metrics, "n_rows": [n_rows]}
+    asked: dict[str, list[Any]] = {"method": methods, "metric": metrics, "n_rows": [n_rows]}
     for column, wanted in asked.items():
         found = done[column].unique().tolist()
         if found and set(found) != set(wanted):

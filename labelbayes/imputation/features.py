@@ -98,8 +98,10 @@ def _as_frame(features: FeaturesLike) -> pd.DataFrame:
             "`features` must be a DataFrame or an array of shape (n_rows, k); got rows of "
             "different lengths."
         ) from error
-    if isinstance(features, np.ma.MaskedArray) and np.ma.is_masked(features):
-        array = features.astype(object).filled(None)
+    if np.ma.is_masked(features):
+        hidden = np.ma.getmaskarray(np.ma.asarray(features))
+        array = array.astype(object)
+        array[hidden] = None
     if array.ndim == 1:
         return pd.DataFrame({"feature": array}).infer_objects()
     if array.ndim != 2:

@@ -79,8 +79,8 @@ def impute(
           classifier is refused: its ``predict`` gives classes.
 
         Bins are cut where the decision changes, so that a bin never lends the rate of rows
-        predicted positive to rows predicted negative, where the bin has labels of both. "platt" takes
-        a decision that does not follow from the score as one more feature.
+        predicted positive to rows predicted negative, where the bin has labels of both. "platt"
+        takes a decision that does not follow from the score as one more feature.
     features : DataFrame or array_like, shape (n_rows,) or (n_rows, k), optional
         What p is to know beside the score: another model's score, the group, the time. A text
         column gets an effect per text (at most 200), pulled together where labels are few.

@@ -67,7 +67,10 @@ def check_made_from(evaluation: EvaluationSet, imputation: Imputation) -> None:
         If there are other rows there, or other labels.
     """
     if len(imputation.p) != evaluation.n_rows:
-        difference = f"it holds {len(imputation.p):,} rows against {evaluation.n_rows:,}"
+        difference = (
+            f"it holds {len(imputation.p)} rows with {int(imputation.is_labeled.sum())} labels "
+            f"against {evaluation.n_rows} rows with {int(evaluation.is_labeled.sum())}"
+        )
     else:
         made = np.where(imputation.is_labeled, imputation.p, np.nan)
         other = ~((made == evaluation.y_true) | (np.isnan(made) & np.isnan(evaluation.y_true)))

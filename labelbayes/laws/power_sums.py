@@ -318,7 +318,7 @@ def _check_p(p: npt.ArrayLike) -> npt.NDArray[np.generic]:
     """Return probabilities in [0, 1] without a copy where possible."""
     array = np.asarray(p)
     if np.ma.is_masked(p):
-        first = int(np.argmax(np.ma.getmaskarray(p)))
+        first = int(np.argmax(np.ma.getmaskarray(np.ma.asarray(p))))
         raise ValueError(f"`p` must hold a probability in every row; row {first} is masked.")
     if array.dtype.kind not in "fiub":
         try:
@@ -337,7 +337,7 @@ def _check_count(count: npt.ArrayLike, n_rows: int) -> FloatArray:
     """Return whole multiplicities >= 0 as floats."""
     array = np.asarray(count)
     if np.ma.is_masked(count):
-        first = int(np.argmax(np.ma.getmaskarray(count)))
+        first = int(np.argmax(np.ma.getmaskarray(np.ma.asarray(count))))
         raise ValueError(f"`count` must hold a number in every row; row {first} is masked.")
     if array.shape != (n_rows,):
         raise ValueError(

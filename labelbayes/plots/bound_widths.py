@@ -58,9 +58,9 @@ def plot_bound_widths(widths: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     check_type("widths", widths, pd.DataFrame)
     if widths.empty:
         raise ValueError("`widths` must hold at least one number of rows and one metric.")
-    for name, values in (("index", widths.index), *widths.items()):
-        if not is_numeric_dtype(values.dtype):
-            raise TypeError(f"`widths` must hold numbers; {name!r} holds {values.dtype}.")
+    for name, kind in (("index", widths.index.dtype), *widths.dtypes.items()):
+        if not is_numeric_dtype(kind):
+            raise TypeError(f"`widths` must hold numbers; {name!r} holds {kind}.")
     widths = widths.sort_index()
     what = "rows" if widths.index.name is None else str(widths.index.name)
     if ax is None:

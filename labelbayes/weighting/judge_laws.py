@@ -13,8 +13,10 @@ from scipy.special import betainc, betaincinv, betaln, ndtr, ndtri, xlog1py, xlo
 from labelbayes._checks import FloatArray
 from labelbayes.results.distribution import DiscreteLaw, Law
 
-#: Cells of the lattice on [0, 1] on which a posterior is held.
-CELLS = 4_096
+#: Cells of the lattice on which a posterior is held, and probability beyond either of its ends.
+CELLS, TAIL = 4_096, 1e-12
+#: Standard errors that a posterior reaches at most.
+SPAN = 6.0
 #: Nodes that stand for a Beta law: for one share, for each of two, and for a rate of errors.
 SHARE_NODES, SHARE_NODES_EACH, RATE_NODES = 24, 10, 64
 
@@ -132,8 +134,9 @@ def strata_law(strata: list[tuple[int, int, int]]) -> DiscreteLaw:
     Returns
     -------
     DiscreteLaw
-        Law of sum_s share_s rate_s on 4,097 values in [0, 1], with rates Beta(positives + 1/2,
-        negatives + 1/2) and shares Dirichlet(rows + 1), which is Dirichlet(1/2) a cell.
+        Law of sum_s share_s rate_s on 4,097 values, laid where the posterior is, with rates
+        Beta(positives + 1/2, negatives + 1/2) and shares Dirichlet(rows + 1), which is
+        Dirichlet(1/2) a cell.
 
     Examples
     --------
@@ -141,16 +144,25 @@ def strata_law(strata: list[tuple[int, int, int]]) -> DiscreteLaw:
     >>> round(law.mean, 3)
     0.582
     """
-    total = np.zeros(CELLS + 1)
     shares, weights = _share_nodes([rows + 1 for rows, _, _ in strata])
+    shares, weights = shares[weights > TAIL], weights[weights > TAIL]
+    rates = [(positive + 0.5, negative + 0.5) for _, positive, negative in strata]
+    least = np.array([betaincinv(a, b, TAIL) for a, b in rates])
+    most = np.array([1 - betaincinv(b, a, TAIL) for a, b in rates])
+    bottom, top = float((shares @ least).min()), float((shares @ most).max())
+    step = (top - bottom) / CELLS
+    total = np.zeros(CELLS + 1)
     for nodes, weight in zip(shares, weights, strict=True):
         pmf = np.ones(1)
-        for share, (_, positive, negative) in zip(nodes, strata, strict=True):
-            pmf = fftconvolve(pmf, _scaled_beta(share, positive + 0.5, negative + 0.5))
-        # Shares sum to 1, but each part was rounded up to the lattice.
-        kept = np.maximum(pmf[: CELLS + 1], 0.0)
-        total[: len(kept)] += weight * kept
-    support = np.arange(CELLS + 1) / CELLS
+        for share, (a, b), low, high in zip(nodes, rates, least, most, strict=True):
+            pmf = fftconvolve(pmf, _scaled_beta(share, a, b, low, high, step))
+        place = (float(nodes @ least) - bottom) / step
+        first = int(place)
+        # Between two points of the lattice; each part was rounded up to it.
+        for start, part in ((first, 1 - place + first), (first + 1, place - first)):
+            kept = np.maximum(pmf[: max(0, CELLS + 1 - start)], 0.0)
+            total[start : start + len(kept)] += weight * part * kept
+    support = np.minimum(bottom + np.arange(CELLS + 1) * step, 1.0)
     return DiscreteLaw(support, total / total.sum())
 
 
@@ -172,10 +184,12 @@ def _beta_nodes(a: float, b: float, n: int) -> tuple[FloatArray, FloatArray]:
     return betaincinv(a, b, ndtr(score)), weight / weight.sum()
 
 
-def _scaled_beta(share: float, a: float, b: float) -> FloatArray:
-    """Return the probabilities of share x Beta(a, b) around each point of the lattice."""
-    n = math.ceil(share * CELLS) + 1
-    edges = (np.arange(n + 1) - 0.5) / (CELLS * max(share, 1e-12))
+def _scaled_beta(
+    share: float, a: float, b: float, low: float, high: float, step: float
+) -> FloatArray:
+    """Return the probabilities of share x Beta(a, b) around points from share x low, step apart."""
+    n = math.ceil(share * (high - low) / step) + 1
+    edges = low + (np.arange(n + 1) - 0.5) * step / max(share, 1e-12)
     return np.diff(betainc(a, b, np.clip(edges, 0.0, 1.0)))
 
 
@@ -196,7 +210,8 @@ def truth_law(
     Returns
     -------
     DiscreteLaw
-        On the midpoints of 1,024 cells of [0, 1]; all three rates have Beta(1/2, 1/2) priors.
+        On the midpoints of 1,024 cells, equal in the arc sine of the root (finest near 0 and 1) and
+        laid where the posterior is; all three rates have Beta(1/2, 1/2) priors.
 
     Examples
     --------
@@ -204,42 +219,59 @@ def truth_law(
     >>> round(law.mean, 3)
     0.047
     """
-    cells = CELLS // 4
-    edges = np.arange(cells + 1) / cells
-    rate = (edges[1:] + edges[:-1]) / 2
-    prior = np.diff(betainc(0.5, 0.5, edges))
     sensitivity, specificity = (_Rate(a + 0.5, b + 0.5) for a, b in (positives, negatives))
     apparent = _Rate(n_passed + 1.0, n - n_passed + 1.0)
-    mass = prior * [_likelihood(t, apparent, sensitivity, specificity) for t in rate.tolist()]
+    angles = np.linspace(*_span(apparent, sensitivity, specificity), CELLS // 4 + 1)
+    # Beta(1/2, 1/2) is uniform in the angle, so cells of equal width weigh the same.
+    rate = np.sin((angles[1:] + angles[:-1]) / 2) ** 2
+    mass = np.array([_likelihood(t, apparent, sensitivity, specificity) for t in rate.tolist()])
     return DiscreteLaw(rate, mass / mass.sum())
 
 
+def _span(apparent: _Rate, sensitivity: _Rate, specificity: _Rate) -> tuple[float, float]:
+    """Return the angles between which all but a negligible part of the posterior lies."""
+    slope = sensitivity.mean + specificity.mean - 1
+    spread = SPAN * math.hypot(sensitivity.sd, specificity.sd)
+    if slope <= spread:
+        return 0.0, math.pi / 2
+    top = apparent.mean + specificity.mean - 1
+    reach = 2 * SPAN * math.hypot(apparent.sd, specificity.sd)
+    ends = [(top + a) / (slope + b) for a in (-reach, reach) for b in (-spread, spread)]
+    low, high = (math.asin(math.sqrt(min(1.0, max(0.0, end)))) for end in (min(ends), max(ends)))
+    return (low, high) if low < high else (0.0, math.pi / 2)
+
+
 class _Rate:
-    """A Beta law as midpoints of equal mass, and as a density."""
+    """A Beta law as weighted nodes, and as a density."""
 
     def __init__(self, a: float, b: float) -> None:
         self.a, self.b = a, b
+        self.mean = a / (a + b)
         self.sd = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
-        self.nodes: FloatArray = betaincinv(a, b, (np.arange(RATE_NODES) + 0.5) / RATE_NODES)
+        self.nodes, self.weight = _beta_nodes(a, b, RATE_NODES)
 
-    def mean_density(self, at: FloatArray) -> float:
-        """Return the mean of the density at some places; 0 outside [0, 1]."""
-        inside = at[(at > 0) & (at < 1)]
+    def density(self, at: FloatArray) -> FloatArray:
+        """Return the density at some places; 0 outside (0, 1)."""
+        is_inside = (at > 0) & (at < 1)
+        inside = np.where(is_inside, at, 0.5)
         logs = xlogy(self.a - 1, inside) + xlog1py(self.b - 1, -inside)
-        return float(np.exp(logs - betaln(self.a, self.b)).sum()) / at.size
+        return np.where(is_inside, np.exp(logs - betaln(self.a, self.b)), 0.0)
 
 
 def _likelihood(t: float, apparent: _Rate, sensitivity: _Rate, specificity: _Rate) -> float:
     """Return P(judge's passes | rate t), up to a factor, the judge's errors integrated out.
 
-    Two of the three uncertain quantities stand at midpoints of equal mass; the third, the one
-    that moves the apparent rate most, enters by its density, so that the sum is smooth.
+    Two of the three uncertain quantities stand at weighted nodes; the third, the one that moves
+    the apparent rate most, enters by its density, so that the sum is smooth.
     """
     widest = int(np.argmax([apparent.sd, t * sensitivity.sd, (1 - t) * specificity.sd]))
     true = t * sensitivity.nodes[:, None]
     false = (1 - t) * (1 - specificity.nodes)
     if widest == 0:
-        return apparent.mean_density(true + false)
+        density = apparent.density(true + false)
+        return float(sensitivity.weight @ density @ specificity.weight)
     if widest == 1:
-        return sensitivity.mean_density((apparent.nodes[:, None] - false) / t) / t
-    return specificity.mean_density(1 - (apparent.nodes - true) / (1 - t)) / (1 - t)
+        density = sensitivity.density((apparent.nodes[:, None] - false) / t) / t
+        return float(apparent.weight @ density @ specificity.weight)
+    density = specificity.density(1 - (apparent.nodes - true) / (1 - t)) / (1 - t)
+    return float(sensitivity.weight @ density @ apparent.weight)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from labelbayes.bounds import ranking
 from labelbayes.bounds.ranking import bound_ranking, cover_ranking, standard_error
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.laws.ranked_rows import RankedRows
@@ -229,3 +230,31 @@ def test_unknown_metrics_are_refused() -> None:
     other = replace(AREA, name="lift")
     with pytest.raises(ValueError, match="of which no bounds are known"):
         bound_ranking(other, rank([1, 0], [0.1, 0.2]))
+
+
+def test_blocks_of_tied_rows_hold_every_completion(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        n = int(rng.integers(1, 8))
+        rows = EvaluationSet(
+            rng.choice([0, 1, N], n), rng.integers(0, 5, n) / 4, count=rng.integers(1, 60, n)
+        )
+        ranked = RankedRows.from_evaluation(rows)
+        exact = bound_ranking(PRECISION, ranked).interval
+        for most in (1, 3, 20):
+            with monkeypatch.context() as patch:
+                patch.setattr(ranking, "MOST_BLOCKS", most)
+                outer = bound_ranking(PRECISION, ranked).interval
+            assert np.isnan(outer.low) == np.isnan(exact.low)
+            assert not outer.low > exact.low + 1e-12
+            assert not outer.high < exact.high - 1e-12
+
+
+def test_a_billion_missing_rows_need_no_memory_for_each() -> None:
+    def bounds(count: int) -> tuple[float, float]:
+        rows = EvaluationSet([1, 0, N, 1, 0], [0.9, 0.1, 0.5, 0.4, 0.6], count=[count] * 5)
+        found = bound_ranking(PRECISION, RankedRows.from_evaluation(rows)).interval
+        return found.low, found.high
+
+    # Blocks of 500 among 3e9 rows, and half a row of each class at the smaller size.
+    assert bounds(10**9) == pytest.approx(bounds(10**5), abs=1e-5)

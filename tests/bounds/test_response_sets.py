@@ -395,6 +395,6 @@ def test_a_partition_by_item_is_looked_up() -> None:
     assert found["valid_match"] == plain["valid_match"]
     with pytest.raises(ValueError, match="1 is not there"):
         bound_response_sets(y_judge, ratings, partition=by_item.iloc[:2], **options)
+    hidden = np.ma.array([True] * 3, mask=[1, 0, 0])
     with pytest.raises(ValueError, match="some are masked"):
-        masked = np.ma.array([True] * 3, mask=[1, 0, 0])
-        bound_response_sets(y_judge, ratings, partition=masked, **options)
+        bound_response_sets(y_judge, ratings, partition=hidden, **options)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from labelbayes.bounds.sensitivity import bound_tilt, tipping_odds_ratio, update_tilt
 from labelbayes.bounds.worst_case import bound_worst_case
@@ -172,3 +172,30 @@ def test_bad_input_is_refused(
     with pytest.raises(error) as raised:
         call()
     assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.001, 100), (0.001, 20_000), (0.5, 200_000)])
+def test_a_large_audit_moves_the_tilt_as_far_as_it_must(p: float, n: int) -> None:
+    rows = EvaluationSet([1, 0] + [np.nan] * n, y_pred=np.arange(n + 2) % 2)
+    audited = np.r_[np.nan, np.nan, np.ones(n)]
+    mean, sd = update_tilt(impute(rows, np.full(n + 2, p)), audited)
+    # A grid about the peak, which lies beyond eight prior standard deviations.
+    grid = np.linspace(mean - 12 * sd, mean + 12 * sd, 100_001)
+    log = -2 * grid**2 + n * log_expit(logit(p) + grid)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    assert mean == pytest.approx(weight @ grid, abs=1e-6)
+    assert sd == pytest.approx(math.sqrt(weight @ (grid - mean) ** 2), rel=1e-5)
+    assert sd > 0.05
+
+
+def test_any_prior_gives_numbers_and_an_impossible_label_is_refused() -> None:
+    rows = EvaluationSet([1, 0, np.nan], [0.9, 0.1, 0.5])
+    audited = [np.nan, np.nan, 1.0]
+    for sd in (1e-12, 1e3, 1e6):
+        found = update_tilt(impute(rows, [0.3] * 3), audited, delta_sd=sd)
+        assert all(map(math.isfinite, found))
+        assert 0 < found[1] <= sd
+    assert update_tilt(impute(rows, [1.0] * 3), audited)[1] == pytest.approx(0.5)
+    with pytest.raises(ValueError, match=r"row 2 is 1 and its p is 0, which no tilt changes"):
+        update_tilt(impute(rows, [0.0] * 3), audited)

@@ -163,3 +163,11 @@ def test_labels_are_needed():
         check_calibration(EvaluationSet([None, None], [0.1, 0.2]), [0.5, 0.5])
     with pytest.raises(TypeError, match="`evaluation` must be an EvaluationSet"):
         check_calibration([0, 1], [0.5, 0.5])
+
+
+def test_luck_does_not_prove_p_right():
+    rows = EvaluationSet([1, 0, 1, 0], [0.5] * 4)
+    judged = check_calibration(rows, [0.5] * 4)
+    assert judged.error == 0.0
+    # Two of four positives are no rarity at a rate of 0.3.
+    assert judged.interval.high > 0.2

@@ -1,5 +1,8 @@
 """PIT values against exact rationals, and what the summary makes of right and wrong laws."""
 
+import re
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,3 +124,36 @@ def test_a_summary_counts_undefined_truths() -> None:
     assert (nothing["n"], nothing["n_undefined"]) == (0, 50)
     with pytest.raises(ValueError, match=r"lacks \['pit'\]"):
         summarize_pit(frame.drop(columns="pit"))
+
+
+@pytest.mark.parametrize(
+    ("laws", "truths", "error", "sentence"),
+    [
+        (THREE, [0.5], TypeError, "`laws` must be a list of laws; got DiscreteLaw"),
+        ([THREE, 3], [0.5, 0.5], TypeError, "`laws` must hold laws; got int at position 1"),
+        ([THREE], ["a"], TypeError, "`truths` must hold numbers; got str 'a' at position 0"),
+    ],
+)
+def test_what_is_no_law_or_number_is_refused(
+    laws: Any, truths: Any, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        pit_values(laws, truths)
+
+
+def test_a_masked_truth_is_undefined() -> None:
+    assert np.isnan(pit_values([THREE], np.ma.masked_array([0.5], mask=[True]))).all()
+
+
+def test_a_summary_has_every_column_and_refuses_what_is_no_pit_value() -> None:
+    row = {"rate": 0.3, "positive_fraction": np.nan, "method": "mine", "metric": "f1", "pit": 0.4}
+    row |= {"truth": 0.5, "low": 0.4, "high": 0.6, "believed_rate": 0.4, "true_rate": 0.4}
+    one, two = pd.DataFrame([row]), pd.DataFrame([row, row | {"pit": 0.7}])
+    assert list(summarize_pit(one)) == list(summarize_pit(two))
+    assert np.isnan(summarize_pit(one)["coverage"].iloc[0])
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]; got 2 at row 1 \(1 such"):
+        summarize_pit(two.assign(pit=[0.5, 2.0]))
+    with pytest.raises(ValueError, match="at least one row"):
+        summarize_pit(one[:0])
+    with pytest.raises(TypeError, match="`values` must be a DataFrame; got None"):
+        summarize_pit(None)  # type: ignore[arg-type]

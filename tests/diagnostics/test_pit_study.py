@@ -146,3 +146,47 @@ def test_sets_that_cannot_be_studied_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 12 positives and 18 negatives; got 2 and 3"):
         run_pit(EvaluationSet([1, 0, 1, 0, 0], [0.9, 0.2, 0.4, 0.3, 0.1]))
     assert len(PIT_METHODS) == 15
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"rates": [0]}, "`rates` must lie strictly between 0 and 1; got 0"),
+        ({"rates": [1.0]}, "`rates` must lie strictly between 0 and 1"),
+        ({"rates": 0.3}, "`rates` must be a list; got 0.3 alone"),
+        ({"rates": []}, "`rates` must hold at least one value"),
+        ({"rates": [0.3, 0.3]}, "`rates` must hold each value once; got 0.3 again at position 1"),
+        ({"positive_fractions": [None, None]}, "each value once; got None again at position 1"),
+        ({"methods": "prevalence"}, "`methods` must be a list; got 'prevalence' alone"),
+        ({"path": 5}, "`path` must be a path or None; got int 5"),
+        ({"path": "no such folder/run.parquet"}, "`path` must lie in a folder that exists"),
+        ({"path": "."}, "`path` must name a file; got the folder"),
+    ],
+)
+def test_what_would_fail_or_count_twice_is_refused_first(
+    change: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises((ValueError, TypeError)) as raised:
+        run_pit(COMPLETE, **(SMALL | change))
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "change", [{"methods": ["coin flips (MaxEnt)"]}, {"metrics": ["f1"]}, {"n_rows": 50}]
+)
+def test_the_file_of_another_run_is_not_taken_for_this_one(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    options = SMALL | {"methods": ["prevalence"], "metrics": ["recall"], "n_replications": 1}
+    options |= {"path": tmp_path / "run.parquet", "rates": [0.3], "positive_fractions": [None]}
+    first = run_pit(COMPLETE, **options)
+    pd.testing.assert_frame_equal(run_pit(COMPLETE, **options), first)
+    with pytest.raises(ValueError, match="the same methods, metrics and rows"):
+        run_pit(COMPLETE, **(options | change))
+
+
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.parquet"
+    file.write_text("torn")
+    with pytest.raises(ValueError, match="`path` must name a Parquet file of `run_pit` or none"):
+        run_pit(COMPLETE, **(SMALL | {"path": file}))

@@ -201,3 +201,16 @@ def test_bad_questions_are_one_sentence():
         BELIEF.knows([1, 2])
     with pytest.raises(TypeError, match="`values` must be a list or array"):
         BELIEF.knows("site")
+
+
+def test_masked_values_are_missing_and_ragged_rows_are_refused():
+    for dtype in (int, float):
+        masked = np.ma.masked_array(np.arange(4, dtype=dtype), mask=[False, True, False, False])
+        with pytest.raises(ValueError, match=r"no missing or infinite values; .* at row 1 "):
+            read_features(masked, 4)
+        with pytest.raises(ValueError, match="column 'feature_0' has one at row 1 "):
+            read_features(np.ma.column_stack([masked, masked]), 4)
+    whole = np.ma.masked_array([1.0, 2.0], mask=[False, False])
+    assert read_features(whole, 2).encoded.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match=r"`features` must be .* got rows of different lengths"):
+        read_features([[1, 2], [1]], 2)

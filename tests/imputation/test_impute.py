@@ -359,3 +359,37 @@ def test_a_mask_hides_probabilities_and_text_is_none():
 def test_a_pickled_imputation_stays_read_only():
     again = pickle.loads(pickle.dumps(impute(make_set(), rng=0)))
     assert not any(a.flags.writeable for a in (again.p, again.bin_index, again.bin_values))
+
+
+def test_scores_that_one_logit_stands_for_are_named():
+    tiny = EvaluationSet([1, 0, None, 1, 0], [1e-13, 1e-20, 1e-15, 0.9, 0.8], count=[1, 1, 3, 1, 1])
+    for how in ("platt", "scaling_binning"):
+        notes = impute(tiny, how, n_refits=1, rng=0).notes
+        assert any("5 rows have scores within 1e-12 of 0 or 1" in note for note in notes)
+    plain = EvaluationSet([1, 0, None, 1, 0], [0.0, 0.0, 1.0, 0.9, 0.8])
+    assert not any("1e-12" in note for note in impute(plain, "platt", n_refits=1, rng=0).notes)
+
+
+def test_isotonic_takes_the_largest_scores_without_overflow():
+    scores = np.array([1.0, -1.0, 1.0, -1.0, 0.0])
+    found = [
+        impute(EvaluationSet([1, 0, None, 1, 0], scores * unit, threshold=0), "isotonic", rng=0).p
+        for unit in (1.0, 1.7e308)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+def test_masked_rows_of_a_mask_and_tilts_beyond_every_number_are_refused():
+    belief = impute(make_set(20), "maxent")
+    with pytest.raises(TypeError, match="`mask` must be an array of bool; got masked values"):
+        belief.subset(np.ma.masked_array([True] * 20, mask=[True] + [False] * 19))
+    with pytest.raises(ValueError, match=r"all tilts together .* got 1e\+300 after a tilt by 1e"):
+        belief.tilt(1e300).tilt(1e300)
+
+
+def test_errors_name_the_argument_that_was_passed():
+    belief = impute(make_set(3, 0.5, 1), "maxent")
+    with pytest.raises(TypeError, match="`values` must hold one name per row"):
+        belief.knows([{}] * 3)
+    with pytest.raises(TypeError, match="`clusters` must hold one name per row"):
+        impute(make_set(20), "prevalence", clusters=[{}] * 20)

@@ -215,3 +215,17 @@ def test_counts_of_another_set_are_refused() -> None:
     other = EvaluationSet(evaluation.y_true[1:], y_pred=evaluation.y_pred[1:])
     with pytest.raises(ValueError, match="`imputation` must be made from this evaluation"):
         certify(other, impute(evaluation, p))
+
+
+@pytest.mark.parametrize(
+    ("levels", "error", "sentence"),
+    [
+        (0.1, TypeError, "`levels` must be a list; got 0.1 alone"),
+        ([], ValueError, "one or more different levels"),
+        ([0.1, 0.1], ValueError, "one or more different levels"),
+    ],
+)
+def test_levels_are_a_list(levels: Any, error: type[Exception], sentence: str) -> None:
+    rows = EvaluationSet([1, 0, None], y_pred=[1, 0, 1])
+    with pytest.raises(error, match=sentence):
+        certify_sizes(rows, impute(rows, "maxent"), levels=levels)

@@ -269,3 +269,15 @@ def test_a_model_without_a_predicted_positive_has_no_precision(options: dict[str
     )
     assert result["recall"].undefined_prob == 0.0
     assert result["recall"].mean > 0
+
+
+def test_methods_of_one_law_are_none_of_a_difference() -> None:
+    with pytest.raises(ValueError, match="one of 'exact', 'gauss', 'sampled'; got 'edgeworth'"):
+        compare_models(A, B, BOTH, method="edgeworth")
+
+
+def test_a_belief_about_other_labels_of_the_same_rows_is_refused() -> None:
+    flipped = EvaluationSet(1 - Y, SCORE, group=GROUP)
+    first = int(np.argmax(~np.isnan(Y)))
+    with pytest.raises(ValueError, match=rf"row {first} has label . there and label . here \("):
+        compare_groups(flipped, WITH_GROUP)

@@ -61,3 +61,13 @@ def test_what_cannot_happen_and_bad_input() -> None:
         log_tail_prob([0.5], -1)
     with pytest.raises(ValueError, match="`p`"):
         log_tail_prob([1.5], 1)
+
+
+def test_masked_values_are_refused_and_round_off_beyond_one_is_forgiven() -> None:
+    masked = np.ma.masked_array([0.1, 0.2], mask=[True, False])
+    with pytest.raises(ValueError, match="a probability in every row; row 0 is masked"):
+        log_tail_prob(masked, 1)
+    with pytest.raises(ValueError, match="`count` must hold a number in every row; row 1"):
+        log_tail_prob([0.1, 0.2], 1, count=np.ma.masked_array([1, 2], mask=[False, True]))
+    assert log_tail_prob([1 + 1e-12, 0.5], 2) == pytest.approx(math.log(0.5))
+    assert log_tail_prob([-1e-12, 0.5], 0, side="lower") == pytest.approx(math.log(0.5))

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
+from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.laws.roc_auc import KINDS, roc_auc_law
 from labelbayes.laws.roc_auc_moments import delta_moments, mix_moments, roc_auc_moments
 from labelbayes.results.continuous import NormalLaw
@@ -180,3 +181,14 @@ def test_laws_are_as_near_as_they_say(n_levels, prevalence, m):
 def test_planted_errors_are_found(planted, n_levels, prevalence, m):
     row = V07.check(n_levels, prevalence, m, n_draws=50_000, planted=planted)
     assert not V07.is_honest(row, V07.SLACK + row["noise"]), row
+
+
+def test_billions_of_rows_overflow_no_count() -> None:
+    def law(count: int) -> tuple[float, float]:
+        rows = EvaluationSet([1, 0, None, 1, 0], [0.9, 0.1, 0.5, 0.4, 0.6], count=[count] * 5)
+        found = estimate_pemi(
+            rows, impute(rows, [0.3] * 5), metrics=["roc_auc"], n_draws=100, rng=0
+        )["roc_auc"]
+        return found.mean, found.sd * math.sqrt(count)
+
+    assert law(10**9) == pytest.approx(law(10**6), rel=1e-5)

@@ -118,7 +118,7 @@ def test_faults_are_named(rows) -> None:
         with pytest.raises(error, match=match):
             plot_curves(bounds, **options)
     for table in [pd.DataFrame({"f1": [0.1]}, ["a"]), pd.DataFrame({"f1": ["a"]}, [10])]:
-        with pytest.raises(TypeError, match="`widths` must hold numbers; '(index|f1)' holds"):
+        with pytest.raises(TypeError, match=r"`widths` must hold numbers; '(index|f1)' holds"):
             plot_bound_widths(table)
 
 

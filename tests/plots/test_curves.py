@@ -76,3 +76,9 @@ def test_undefined_curves_say_so(plot: Plot, _attribute: str) -> None:
 def test_other_results_are_refused(plot: Plot, _attribute: str) -> None:
     with pytest.raises(TypeError, match="`curves` must be a Curves"):
         plot("curves")
+
+
+@pytest.mark.parametrize("plot", [plot_roc, plot_precision_recall])
+def test_what_is_no_axes_is_named(plot: Plot) -> None:
+    with pytest.raises(TypeError, match="`ax` must be an Axes; got str"):
+        plot(make(), ax="x")

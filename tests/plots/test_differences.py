@@ -1,6 +1,7 @@
 """The figure of differences holds laws, zero and who is better."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -136,3 +137,18 @@ def test_what_cannot_be_drawn_is_refused(differences, options, error, sentence: 
 def test_every_option_is_tried_here() -> None:
     options = inspect.signature(plot_differences).parameters
     assert list(options) == ["differences", "metric", "names", "assumption", "ax"]
+
+
+@pytest.mark.parametrize(
+    ("differences", "options", "sentence"),
+    [
+        (MODELS, {"names": ("A",)}, "`names` must be a pair of texts"),
+        (MODELS, {"names": "AB"}, "`names` must be a pair of texts"),
+        (MODELS, {"assumption": None}, "`assumption` must be a str; got NoneType"),
+        (MODELS, {"ax": "x"}, "`ax` must be an Axes; got str"),
+        ({"east": MODELS}, {}, "`differences` must have pairs of groups as keys; got 'east'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(differences, options, sentence) -> None:
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        plot_differences(differences, **options)

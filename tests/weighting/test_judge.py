@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, xlog1py, xlogy
 from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
@@ -262,3 +263,54 @@ def test_bad_input(y_judge, y_true, options, sentence) -> None:
 def test_words_for_missing_verdicts_are_missing() -> None:
     found = estimate_pass_rate([1, "unparseable", 0, "errored", 1], [1, 0, 0, None, None])
     assert found.notes[0].startswith("5 rows: 3 scored by the judge, 2 without a verdict.")
+
+
+@pytest.mark.parametrize(
+    ("stream", "positives", "negatives"),
+    [
+        ((4, 20_000), (500, 5), (900, 3)),
+        ((99_900, 100_000), (5, 1), (5, 1)),
+        ((1, 100), (50, 50), (95, 5)),
+    ],
+)
+def test_a_posterior_far_from_the_middle_has_its_width(stream, positives, negatives) -> None:
+    """Against sums over grids of log odds, fine at both ends, of all three rates."""
+    law = truth_law(*stream, positives, negatives)
+
+    def grid(a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
+        x = expit(np.linspace(-20, 14, 250))
+        weight = np.exp(xlogy(a, x) + xlog1py(b, -x))
+        return x, weight / weight.sum()
+
+    missed, of_missed = grid(positives[1] + 0.5, positives[0] + 0.5)
+    alarm, of_alarm = grid(negatives[1] + 0.5, negatives[0] + 0.5)
+    rate = expit(np.linspace(-22, 22, 300))
+    logs = []
+    for t in rate:
+        passed = t * (1 - missed)[:, None] + (1 - t) * alarm
+        fit = xlogy(stream[0], passed) + xlog1py(stream[1] - stream[0], -passed)
+        # What underflows adds nothing.
+        mean = of_missed @ np.exp(np.maximum(fit - fit.max(), -700)) @ of_alarm
+        logs.append(fit.max() + np.log(max(mean, 1e-300)) + np.log(t * (1 - t)) / 2)
+    mass = np.exp(np.array(logs) - max(logs))
+    mass /= mass.sum()
+    mean = float(mass @ rate)
+    sd = float(np.sqrt(mass @ (rate - mean) ** 2))
+    # The grids are good to a few parts in a thousand.
+    assert law.sd == pytest.approx(sd, rel=0.02)
+    assert law.mean == pytest.approx(mean, abs=0.02 * sd)
+    assert law.interval(0.95).width > 2 * sd
+
+
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(2, 99_998), (99_999, 1), (40, 19_960)])
+def test_a_rate_near_an_end_has_its_width(n_positive: int, n_negative: int) -> None:
+    """One stratum that holds all rows: the law is close to Beta, however narrow it is."""
+    n = n_positive + n_negative
+    law = strata_law([(n, n_positive, n_negative), (0, 0, 0)])
+    exact = beta_law(n_positive + 0.5, n_negative + 0.5)
+    # An empty stratum keeps its share, one in n + 2, and its rate, one half.
+    mean = ((n + 1) * exact.mean() + 0.5) / (n + 2)
+    assert abs(law.mean - mean) < 0.01 * exact.std()
+    found = law.interval(0.95)
+    assert (found.low, found.high) == pytest.approx(exact.ppf([0.025, 0.975]), abs=exact.std())
+    assert found.width == pytest.approx(np.ptp(exact.ppf([0.025, 0.975])), rel=0.25)
