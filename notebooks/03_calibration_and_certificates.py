@@ -63,8 +63,8 @@ ax = lb.plots.plot_reliability(check_calibration(some, "platt", rng=0))
 # ## Refits cover, the plug-in does not
 #
 # Simulated sets, labels masked completely at random, 400 replications each. An interval that takes
-# the calibration as known covers 2 Phi(1.96 sqrt(labeled share)) - 1 at best. Scaling-binning has
-# two parameters, whatever the bins: where the truth is a step its refits do not help, and bins do.
+# the calibration as known covers about 2 Phi(1.96 sqrt(labeled share)) - 1. Scaling-binning has two
+# parameters, whatever the bins: where the truth is a step its refits do not help, and bins do.
 # Made by `python -m tests.validation V01`.
 
 # %%
