@@ -17,6 +17,7 @@ from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
 from labelbayes.ladder import RUNGS, ladder
+from labelbayes.laws import rungs
 from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.results.ladder import Ladder, ladder_rows, ladder_text
@@ -375,3 +376,14 @@ def test_a_column_that_cannot_be_is_refused_and_leaves_no_rung_out(name, values,
 def test_extra_rungs_come_with_names() -> None:
     with pytest.raises(TypeError, match="`extra` must be a Mapping; got int"):
         ladder(EvaluationSet([1, None, 0], [0.9, 0.4, 0.1]), extra=5)  # type: ignore[arg-type]
+
+
+def test_beyond_many_missing_rows_the_ladder_draws_less_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rungs, "MANY_ROWS", 50)
+    steps = ladder(ROWS, metrics=["f1", "average_precision"], rng=0)
+    methods = {name: result.summary()["method"] for name, result in steps.results.items()}
+    for name in NAMES[1:]:
+        assert "1,000 draws, cdf within 0.0429" in methods[name]["average_precision"], name
+        assert methods[name]["f1"].startswith("exact law")

@@ -18,6 +18,10 @@ from labelbayes.results.estimates import Estimates
 from labelbayes.results.sentences import Target, plug_in
 
 
+#: Draws up to so many missing rows, and beyond them; each result says how many it has.
+MANY_DRAWS, MANY_ROWS, FEW_DRAWS = 10_000, 100_000, 1_000
+
+
 @dataclass(frozen=True, eq=False)
 class RungInputs:
     """What every rung is given.
@@ -52,6 +56,11 @@ class RungInputs:
         """Return the generator of this rung."""
         return np.random.default_rng(self.seed)
 
+    @property
+    def n_draws(self) -> int:
+        """Draws of what has to be sampled; a draw of a ranking metric costs by the missing row."""
+        return MANY_DRAWS if self.evaluation.n_unlabeled <= MANY_ROWS else FEW_DRAWS
+
 
 def labeled_only(inputs: RungInputs) -> Estimates:
     """Return the law that the labeled rows alone give.
@@ -67,7 +76,11 @@ def labeled_only(inputs: RungInputs) -> Estimates:
         See `estimate_labeled`.
     """
     return estimate_labeled(
-        inputs.evaluation, metrics=inputs.metrics, target=inputs.target, rng=inputs.rng()
+        inputs.evaluation,
+        metrics=inputs.metrics,
+        target=inputs.target,
+        n_draws=inputs.n_draws,
+        rng=inputs.rng(),
     )
 
 
@@ -101,7 +114,11 @@ def shared_rate(inputs: RungInputs) -> Estimates:
         See `estimate_shared_rate`.
     """
     return estimate_shared_rate(
-        inputs.evaluation, metrics=inputs.metrics, target=inputs.target, rng=inputs.rng()
+        inputs.evaluation,
+        metrics=inputs.metrics,
+        target=inputs.target,
+        n_draws=inputs.n_draws,
+        rng=inputs.rng(),
     )
 
 
@@ -176,5 +193,6 @@ def _pemi(inputs: RungInputs, belief: Imputation) -> Estimates:
         belief,
         metrics=inputs.metrics,
         target=inputs.target,
+        n_draws=inputs.n_draws,
         rng=inputs.rng(),
     )

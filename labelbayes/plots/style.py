@@ -89,7 +89,7 @@ def color_of(assumption: str) -> str:
     Examples
     --------
     >>> color_of("prevalence")
-    '#9040f7'
+    '#9500ff'
     """
     check_type("assumption", assumption, str)
     # Python's own hash of a text changes from one session to the next.

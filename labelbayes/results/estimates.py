@@ -204,7 +204,7 @@ def stack(results: Mapping[str, Estimates | Bounds], *, ci_prob: float = CI_PROB
     >>> from labelbayes.bounds.worst_case import bound_worst_case
     >>> day = EvaluationSet([1, 0, None, 1], [0.9, 0.2, 0.8, 0.4])
     >>> stack({"monday": bound_worst_case(day)}).shape
-    (4, 15)
+    (6, 15)
     """
     check_type("results", results, Mapping)
     if not results:
