@@ -17,7 +17,6 @@ from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Estimates
 from labelbayes.results.sentences import Target, plug_in
 
-
 #: Draws up to so many missing rows, and beyond them; each result says how many it has.
 MANY_DRAWS, MANY_ROWS, FEW_DRAWS = 10_000, 100_000, 1_000
 
