@@ -38,7 +38,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ValueError(f"`{name}` must be one of {allowed}; got {value!r}.")
 
 
-def check_type(name: str, value: object, kind: type) -> None:
+def check_type(name: str, value: object, kind: type, remedy: str = "") -> None:
     """Raise unless `value` is of a type.
 
     Parameters
@@ -49,6 +49,8 @@ def check_type(name: str, value: object, kind: type) -> None:
         What was passed.
     kind : type
         What it has to be.
+    remedy : str, default ""
+        What to do instead, as a sentence.
 
     Raises
     ------
@@ -57,7 +59,8 @@ def check_type(name: str, value: object, kind: type) -> None:
     """
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise TypeError(f"`{name}` must be {article} {kind.__name__}; got {type(value).__name__}.")
+        said = f"`{name}` must be {article} {kind.__name__}; got {type(value).__name__}."
+        raise TypeError(f"{said} {remedy}".rstrip())
 
 
 def check_open_unit(name: str, value: Any, remedy: str = "") -> float:

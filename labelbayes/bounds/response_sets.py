@@ -167,8 +167,8 @@ def bound_response_sets(
     return Bounds(
         intervals,
         method=f"response sets, {construction} bound: {known.said}",
-        assumption="the one valid answer to a determinate item is its gold label, but for a "
-        f"share {error:g} of the items",
+        assumption="the one valid answer to a determinate item is its gold label"
+        + (f", but for a share {error:g} of the items" if error else ""),
         target=target,
         statement="confidence" if has_chance else "bounds",
         n_labeled=n_known,

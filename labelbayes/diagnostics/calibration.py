@@ -24,6 +24,7 @@ from labelbayes._checks import (
 from labelbayes._html import table_html
 from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.belief import Imputation
 from labelbayes.imputation.features import FeaturesLike, read_features
 from labelbayes.imputation.impute import impute
 from labelbayes.imputation.label_weights import LabelWeights, weigh_labels
@@ -158,6 +159,12 @@ def check_calibration(
     labeled = evaluation.is_labeled
     if not labeled.any():
         raise ValueError("`evaluation` must hold labels to compare p with; got none.")
+    if isinstance(how, Imputation):
+        raise TypeError(
+            "`how` must be what `impute` is told, so that p can be fitted without the labels it is "
+            f"compared with; got its result ({how.method}). Pass e.g. how='platt', or your own "
+            "probabilities."
+        )
     is_calibrator = hasattr(how, "fit") and hasattr(how, "predict")
     if not isinstance(how, str) and not is_calibrator and hasattr(how, "__len__"):
         given = np.asarray(as_reals("how", as_column("how", how)), dtype=np.float64)

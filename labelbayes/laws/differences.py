@@ -183,6 +183,7 @@ def compare_groups(
     See Also
     --------
     compare_models : Two models on the same rows.
+    labelbayes.plots.differences.plot_differences : All pairs as a figure.
 
     Notes
     -----

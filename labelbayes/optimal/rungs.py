@@ -37,7 +37,7 @@ def headroom(inputs: RungInputs) -> Bounds:
     if inputs.target != "population":
         raise ValueError(
             "the optimum speaks of rows drawn like these, and on these rows alone a classifier may "
-            "be luckier: use target='population'"
+            "be luckier: ask for the target population"
         )
     asked = [metric.name for metric in inputs.metrics if metric.name in LIMITS]
     if not asked:

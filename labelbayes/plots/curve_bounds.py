@@ -24,6 +24,10 @@ from labelbayes.plots.style import (
 )
 
 _SIZE = (5.4, 4.6)
+_REMEDY = (
+    "Pass a result of `bound_positive_unlabeled`; curves of `estimate_curves` are drawn by "
+    "`plot_roc` and `plot_precision_recall`."
+)
 #: Names whose colors stand for the bounds and for a posterior laid over them.
 RUNG, POSTERIOR = "positive-unlabeled", "positive-unlabeled (Bayes)"
 
@@ -67,6 +71,7 @@ def plot_curves(
     See Also
     --------
     labelbayes.plots.beta_sweep.plot_beta_sweep : Over values of beta.
+    labelbayes.plots.curves.plot_roc : A curve of `estimate_curves`, with its bands.
 
     Examples
     --------
@@ -75,7 +80,7 @@ def plot_curves(
     >>> plot_curves(bound_positive_unlabeled(rows, 1 / 3)).get_xlabel()
     'false positive rate'
     """
-    check_type("bounds", bounds, CurveBounds)
+    check_type("bounds", bounds, CurveBounds, _REMEDY)
     check_choice("curve", curve, ("roc", "precision_recall"))
     is_roc = curve == "roc"
     if posterior is not None:

@@ -20,6 +20,7 @@ from labelbayes.plots.style import (
 )
 
 _SIZE = (5.4, 5.2)
+_REMEDY = "Pass a result of `estimate_curves`; bounds of curves are drawn by `plot_curves`."
 _COLOR_OF = "calibration with its uncertainty"
 
 
@@ -54,7 +55,7 @@ def plot_roc(curves: Curves, *, ax: Axes | None = None) -> Axes:
     >>> plot_roc(curves).get_ylabel()
     'true positive rate'
     """
-    check_type("curves", curves, Curves)
+    check_type("curves", curves, Curves, _REMEDY)
     ax = new_axes(*_SIZE) if ax is None else ax
     muted = inks_on(ax).muted
     ax.plot([0, 1], [0, 1], color=muted, linewidth=0.9, linestyle=(0, (4, 3)))
@@ -93,7 +94,7 @@ def plot_precision_recall(curves: Curves, *, ax: Axes | None = None) -> Axes:
     >>> plot_precision_recall(curves).get_xlabel()
     'recall'
     """
-    check_type("curves", curves, Curves)
+    check_type("curves", curves, Curves, _REMEDY)
     ax = new_axes(*_SIZE) if ax is None else ax
     reason = "no row is positive"
     _draw(ax, curves, curves.precision_recall_band, reason, "recall", "precision")

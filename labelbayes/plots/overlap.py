@@ -64,7 +64,7 @@ def plot_overlap(check: WeightCheck, *, ax: Axes | None = None) -> Axes:
     inks = inks_on(ax)
     edges = np.linspace(0, 1, _N_BINS + 1)
     sides = {
-        "label seen": (check.is_labeled, 1, color_of("AIPW")),
+        "label seen": (check.is_labeled, 1, color_of("Hajek")),
         "label missing": (~check.is_labeled, -1, inks.muted),
     }
     for name, (rows, sign, color) in sides.items():
@@ -85,7 +85,8 @@ def plot_overlap(check: WeightCheck, *, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):,.0f}"))
     dress(ax, inks, xlabel="P(labeled)")
     ax.set_ylabel("rows", color=inks.text, fontsize=TEXT_SIZE)
-    ax.legend(loc="best", frameon=False, labelcolor=inks.text, fontsize=SMALL_SIZE)
+    ax.set_ylim(top=1.2 * ax.get_ylim()[1])  # the legend stands above the bars
+    ax.legend(loc="upper right", ncols=2, frameon=False, labelcolor=inks.text, fontsize=SMALL_SIZE)
     few = float(check.count[check.p < SMALL_CHANCE].sum() / check.count.sum())
     ax.set_title(
         f"Overlap: {few:.0%} of rows have a chance of a label below {SMALL_CHANCE:.0%}",

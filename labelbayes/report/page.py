@@ -105,7 +105,7 @@ def report_html(report: Report) -> str:
 <p class="muted">{escape(decision_sentence(report.facts))}</p>
 <h2>The same data under every assumption (target: {escape(report.ladder.target)})</h2>
 {_ladder_table(report.ladder)}
-<p class="verdict">{escape(report.verdict)}</p>
+<p class="verdict">{_lines(report.verdict)}</p>
 {_left_out(report.ladder)}
 {_groups(report.groups)}
 {_figures(report.ladder)}
@@ -118,6 +118,11 @@ def report_html(report: Report) -> str:
 </body>
 </html>
 """
+
+
+def _lines(verdict: str) -> str:
+    """Return a sentence with each of its parts on a line: one metric after the other."""
+    return escape(verdict).replace("; ", ";<br>")
 
 
 def _seed(seed: int | None) -> str:

@@ -7,6 +7,7 @@ from scipy.stats import beta
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.diagnostics.calibration import check_calibration
+from labelbayes.imputation.impute import impute
 from labelbayes.imputation.isotonic import IsotonicCalibrator
 
 
@@ -151,6 +152,7 @@ def test_reprs_name_error_interval_and_method():
         ("plat", {}, ValueError, "`how` must be one of"),
         (np.full(300, 1.2), {}, ValueError, "`how` must hold probabilities"),
         ([0.5], {}, ValueError, r"shape \(300,\)"),
+        (impute(ROWS, "platt", n_refits=0), {}, TypeError, "what `impute` is told.*Platt scaling"),
     ],
 )
 def test_bad_input_is_one_sentence(how, options, error, sentence):

@@ -99,7 +99,7 @@ def test_the_rung_counts_rows_as_often_as_they_stand() -> None:
     [
         ({"soft_labels": None}, "no soft labels are given"),
         ({"soft_labels": [0.1, 0.2]}, "one value per row; got 2 for 50"),
-        ({"target": "sample"}, "use target='population'"),
+        ({"target": "sample"}, "ask for the target population"),
         ({"metrics": ("f1",)}, "soft labels limit accuracy, balanced_accuracy, roc_auc only"),
     ],
 )

@@ -74,7 +74,7 @@ def test_undefined_curves_say_so(plot: Plot, _attribute: str) -> None:
 
 @pytest.mark.parametrize(("plot", "_attribute"), FIGURES)
 def test_other_results_are_refused(plot: Plot, _attribute: str) -> None:
-    with pytest.raises(TypeError, match="`curves` must be a Curves"):
+    with pytest.raises(TypeError, match=r"`curves` must be a Curves; got str.*`plot_curves`"):
         plot("curves")
 
 
