@@ -354,6 +354,9 @@ def test_only_positives_known_adds_bounds_that_hold_the_truth() -> None:
         assert bounds[metric]["low"] <= steps.truth[metric] <= bounds[metric]["high"]
         assert pessimistic[metric]["high"] < steps.truth[metric]
     assert "calibration with its uncertainty" in steps.left_out
+    # Labels that are positive by construction say nothing of precision.
+    for name in ("labeled rows only", "prevalence"):
+        assert steps.left_out[name].startswith("only positives are labeled")
 
 
 @pytest.mark.parametrize("beta", [1.5, (0.4, 0.1), math.nan, Audit(500, 500)])

@@ -32,6 +32,7 @@ from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Estimates, JointDraws
 from labelbayes.results.sampled import draws_text
 from labelbayes.results.sentences import TARGETS, Statement, Target, population, predictive
+from labelbayes.results.text import join_methods
 
 
 def estimate_labeled(
@@ -201,7 +202,7 @@ def _wrap(
     whole = {name: f"{words}; labeled rows only" for name, words in methods.items()}
     return Estimates(
         {metric.name: laws[metric.name] for metric in metrics},
-        method=f"{'; '.join(dict.fromkeys(methods.values()))}; labeled rows only",
+        method=f"{join_methods(methods)}; labeled rows only",
         assumption="missing labels are like labeled ones of the same decision"
         if is_sample
         else "labeled rows are a random sample of all rows",
@@ -289,7 +290,7 @@ def estimate_shared_rate(
         sentence = population(0, CI_PROB)
     return Estimates(
         {metric.name: laws[metric.name] for metric in asked},
-        method=f"{'; '.join(dict.fromkeys(methods.values()))}; shared unknown rate",
+        method=f"{join_methods(methods)}; shared unknown rate",
         assumption="missing labels share one unknown rate per decision, any rate equally likely",
         target=target,
         statement="predictive" if target == "sample" else "credible",

@@ -30,6 +30,7 @@ from labelbayes.results.distribution import Law
 from labelbayes.results.estimates import Estimates, JointDraws
 from labelbayes.results.sampled import draws_text
 from labelbayes.results.sentences import TARGETS, Target, population, predictive
+from labelbayes.results.text import join_methods
 
 METHODS = ("exact", "gauss", "sampled", "enumerated", "lattice", "edgeworth")
 
@@ -145,7 +146,7 @@ def estimate_pemi(
         methods = dict.fromkeys(laws, draws_text(size))
     return Estimates(
         {metric.name: laws[metric.name] for metric in asked},
-        method=f"{'; '.join(dict.fromkeys(methods.values()))}; {imputation.method}",
+        method=f"{join_methods(methods)}; {imputation.method}",
         assumption=imputation.assumption,
         target="sample",
         statement="predictive",

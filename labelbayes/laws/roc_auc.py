@@ -210,4 +210,4 @@ def _sampled(values: FloatArray, total: Moments) -> RocAucLaw:
         known_undefined_prob=total.undefined_prob,
     )
     error = math.sqrt(math.log(2 / 0.05) / (2 * n_defined))
-    return RocAucLaw(law, draws_text(n_defined), error)
+    return RocAucLaw(law, f"exact mean and sd; {draws_text(n_defined)}", error)

@@ -74,6 +74,7 @@ def labeled_only(inputs: RungInputs) -> Estimates:
     Estimates
         See `estimate_labeled`.
     """
+    _check_both_classes(inputs)
     return estimate_labeled(
         inputs.evaluation,
         metrics=inputs.metrics,
@@ -134,6 +135,7 @@ def prevalence(inputs: RungInputs) -> Estimates:
     Estimates
         See `estimate_pemi`.
     """
+    _check_both_classes(inputs)
     return _pemi(inputs, impute(inputs.evaluation, "prevalence", rng=inputs.rng()))
 
 
@@ -184,6 +186,13 @@ def calibration_refitted(inputs: RungInputs) -> Estimates:
     if not belief.n_refits and inputs.evaluation.n_unlabeled:
         raise ValueError("the given probabilities come without refits")
     return _pemi(inputs, belief)
+
+
+def _check_both_classes(inputs: RungInputs) -> None:
+    """Refuse to learn a rate from labels that are positive by construction."""
+    counts = inputs.evaluation.counts
+    if inputs.beta is not None and counts.fp + counts.tn == 0:
+        raise ValueError("only positives are labeled, so labeled rows say nothing of the others")
 
 
 def _pemi(inputs: RungInputs, belief: Imputation) -> Estimates:

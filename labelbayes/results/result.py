@@ -203,7 +203,10 @@ class Result(Mapping[str, Any]):
         """Return the short table as text."""
         frame = self.summary()[["mean", "sd", "low", "high", "statement", "undefined_prob"]]
         head = f"{type(self).__name__}: {self.method} (target: {self.target})"
-        return f"{head}\n{self.assumption}\n{frame.round(4).to_string()}"
+        lines = [head, self.assumption, frame.round(4).to_string()]
+        if self.notes:
+            lines.append(f"{len(self.notes)} in `.notes`: what these numbers mean")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         records = self.records()

@@ -50,6 +50,34 @@ def estimate_text(row: Mapping[str, Any]) -> str:
     return ends if math.isnan(row["mean"]) else f"{row['mean']:.3f} {ends}"
 
 
+def join_methods(methods: Mapping[str, str]) -> str:
+    """Return how several metrics were computed, each way once.
+
+    Parameters
+    ----------
+    methods : mapping of str to str
+        Method in words, by metric.
+
+    Returns
+    -------
+    str
+        The method where there is one; else each with the metrics that it is of.
+
+    Examples
+    --------
+    >>> join_methods({"f1": "exact law", "recall": "exact law"})
+    'exact law'
+    >>> join_methods({"f1": "exact law", "recall": "exact law", "roc_auc": "50 draws"})
+    'exact law of f1, recall; 50 draws of roc_auc'
+    """
+    names: dict[str, list[str]] = {}
+    for metric, words in methods.items():
+        names.setdefault(words, []).append(metric)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{words} of {', '.join(group)}" for words, group in names.items())
+
+
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table for a terminal.
 

@@ -116,7 +116,8 @@ def test_moments_are_exact_in_every_kind(how, kind):
     )
     assert (law.mean, law.sd, law.undefined_prob) == (exact.mean, exact.sd, exact.undefined_prob)
     assert isinstance(law, SampledLaw if kind == "sampled" else GridLaw)
-    assert method.startswith("500 draws" if kind == "sampled" else "Edgeworth mixture, cdf within")
+    said = "exact mean and sd; 500 draws"
+    assert method.startswith(said if kind == "sampled" else "Edgeworth mixture, cdf within")
     assert 0 < error < 0.1
 
 
