@@ -72,7 +72,7 @@ coverage = pd.read_parquet("results/coverage.parquet")
 lines = {
     "scaling-binning, plug-in": "calibration taken as known",
     "scaling-binning, refits": "calibration with its uncertainty",
-    "bins (Jeffreys)": "shared unknown rate",
+    "bins (Jeffreys)": "calibration with its uncertainty",
     "labeled rows only": "labeled rows only",
 }
 fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.2), sharey=True, layout="constrained")
@@ -86,6 +86,8 @@ for panel, (truth, part) in zip(axes, f1.groupby("truth"), strict=True):
             marker="o",
             markersize=3.5,
             color=color_of(rung),
+            # The same assumption, computed another way.
+            linestyle="--" if method.startswith("bins") else "-",
             label=method,
         )
     theory = part.drop_duplicates("masked")
@@ -199,6 +201,9 @@ overview = at_random.groupby("method", observed=True, sort=False).agg(
 overview.round(3)
 
 # %% [markdown]
+# Bins are right. Scaling-binning, whose bins share two parameters, is pulled to one side on some of
+# these data sets: refits do not hold a model that is wrong.
+#
 # `right` is the share of the cells (six sets, three rates, four metrics) in which mean and variance
 # lie within their 99% limits; `mean_score` the mean size of the shift. `width` is the median over
 # cells of the median width over replications.
@@ -211,7 +216,7 @@ rungs = [
     "labeled rows only",
     "coin flips (MaxEnt)",
     "calibration with its uncertainty",
-    "calibration taken as known",
+    "calibration with its uncertainty",
 ]
 inks = {method: color_of(rung) for method, rung in zip(shown, rungs, strict=True)}
 for panel, (name, part) in zip(axes.flat, hidden.groupby("data", observed=True), strict=True):
@@ -223,6 +228,7 @@ for panel, (name, part) in zip(axes.flat, hidden.groupby("data", observed=True),
             marker="o",
             markersize=3,
             color=inks[method],
+            linestyle="--" if method == "histogram" else "-",
             label=method,
         )
     panel.axhline(0.95, color="0.6", linewidth=0.8, linestyle="--")
@@ -288,10 +294,13 @@ for how, estimates in laws.items():
     plug_in = lb.estimate_pemi(some, beliefs[how].without_refits())
     assert plug_in["precision"].sd < estimates["precision"].sd
 
-# At random, refits are right far more often than p that was shifted on purpose.
+# At random, bins and labeled rows are right; p that was shifted or scaled on purpose is found out.
 right = overview["right"]
-assert right["scaling-binning"] > right["scaling-binning, log odds + 0.5"] + 0.3
+assert right[["histogram", "labeled rows only"]].min() > 0.9
+wrong = ["scaling-binning, log odds + 0.5", "scaling-binning, log odds x 1.5"]
+assert right[wrong].max() < right["scaling-binning"] - 0.15
 assert right["scaling-binning"] > right["scaling-binning, plug-in"]
+assert right["coin flips (MaxEnt)"] < 0.2
 
 # The cells that are lost are those in which p of the hidden rows is biased.
 assert bias.loc[lost.index].abs().mean() > bias.loc[not_lost].abs().mean()
