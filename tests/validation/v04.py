@@ -48,17 +48,18 @@ def compress(table: pd.DataFrame) -> pd.DataFrame:
 def checks(table: pd.DataFrame) -> dict[str, bool]:
     """What must be so, and planted errors that must not."""
     at_random = table[table["positive_fraction"].isna() & table["metric"].isin(["recall", "f1"])]
-    share = at_random.groupby("method", observed=True)["is_right"].mean()
-    # Scaling-binning has two parameters: on real data it is not always right, and bins are.
+    by_method = at_random.groupby("method", observed=True)
+    share, variance = by_method["is_right"].mean(), by_method["var_score"].mean()
+    # Two parameters are not always right on real data, so bins are asked to be, in most cells.
     return {
-        "refits of bins are right at random": share["histogram"] >= 0.9,
+        "refits of bins are mostly right at random": share["histogram"] >= 0.8,
         "labeled rows, completed, are right at random": share["labeled rows only"] >= 0.9,
+        "refits of bins are as wide as they should be": abs(variance["histogram"] - 1) < 0.1,
+        "the plug-in of bins is too narrow": variance["histogram, plug-in"] > 1.1,
         "shifted p is right less often": share["scaling-binning, log odds + 0.5"]
         < share["scaling-binning"] - 0.15,
         "scaled p is right less often": share["scaling-binning, log odds x 1.5"]
         < share["scaling-binning"] - 0.15,
-        "the plug-in is right less often than refits": share["scaling-binning, plug-in"]
-        < share["scaling-binning"],
         "coin flips are wrong": share["coin flips (MaxEnt)"] <= 0.2,
     }
 
