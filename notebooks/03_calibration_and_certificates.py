@@ -75,7 +75,7 @@ lines = {
     "bins (Jeffreys)": "calibration with its uncertainty",
     "labeled rows only": "labeled rows only",
 }
-fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.2), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.2), dpi=72, sharey=True, layout="constrained")
 f1 = coverage[(coverage["n"] == 1_000) & (coverage["metric"] == "f1")]
 for panel, (truth, part) in zip(axes, f1.groupby("truth"), strict=True):
     for method, rung in lines.items():
@@ -153,7 +153,7 @@ distance = max(np.abs(upto - normal).max(), np.abs(np.append(0, upto[:-1]) - nor
 print(f"distance {distance:.4f}, proved to be at most {sums.bound():.4f}")
 
 # %%
-fig, ax = plt.subplots(figsize=(6.2, 3.4), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.2, 3.4), dpi=72, layout="constrained")
 grid = np.linspace(0.2, 0.42, 400)
 matched = ndtr((grid - sums.mean) / sums.sd)
 ax.fill_between(
@@ -212,7 +212,9 @@ overview.round(3)
 # %%
 shown = ["labeled rows only", "coin flips (MaxEnt)", "scaling-binning", "histogram"]
 hidden = study[(study["rate"] == study["rate"].max()) & (study["metric"] == "f1")]
-fig, axes = plt.subplots(2, 3, figsize=(9.5, 5.2), sharex=True, sharey=True, layout="constrained")
+fig, axes = plt.subplots(
+    2, 3, figsize=(9.5, 5.2), dpi=72, sharex=True, sharey=True, layout="constrained"
+)
 rungs = [
     "labeled rows only",
     "coin flips (MaxEnt)",
