@@ -8,7 +8,6 @@ rules, which reads on a light and on a dark page, and text in the color of the p
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from html import escape
@@ -99,30 +98,6 @@ def notes_html(notes: Sequence[str]) -> str:
     return "".join(
         f'<div style="{_SMALL}padding:2px 10px;max-width:60em">{escape(note)}</div>'
         for note in notes
-    )
-
-
-def image_html(svg: str, *, alt: str, width: str = "100%") -> str:
-    """Return a chart as an image that carries its own data.
-
-    Parameters
-    ----------
-    svg : str
-        An SVG document.
-    alt : str
-        What the chart shows, for readers who do not see it.
-    width : str, default "100%"
-        CSS width at most.
-
-    Returns
-    -------
-    str
-        An ``<img>`` with the chart inside; inline ``<svg>`` would be dropped.
-    """
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    return (
-        f'<img alt="{escape(alt, quote=True)}" style="max-width:{width}" '
-        f'src="data:image/svg+xml;base64,{data}">'
     )
 
 

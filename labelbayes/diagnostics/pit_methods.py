@@ -15,6 +15,7 @@ from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Estimates
+from labelbayes.results.sentences import Target
 
 #: Draws of the sampled baselines, and refits of the calibrated ones: enough for a PIT value.
 N_DRAWS, N_REFITS = 2_000, 20
@@ -25,7 +26,7 @@ SHIFT, SCALE = 0.5, 1.5
 Answer = tuple[Estimates, float]
 
 
-def _labeled(how: str, target: str) -> Callable[..., Answer]:
+def _labeled(how: str, target: Target) -> Callable[..., Answer]:
     def answer(
         evaluation: EvaluationSet, metrics: Sequence[Metric], rng: np.random.Generator
     ) -> Answer:
@@ -33,7 +34,7 @@ def _labeled(how: str, target: str) -> Callable[..., Answer]:
             evaluation,
             metrics=metrics,
             method=how,
-            target="population" if target == "population" else "sample",
+            target=target,
             n_draws=N_DRAWS,
             rng=rng,
         )

@@ -16,7 +16,6 @@ from labelbayes.data.evaluation_set import EvaluationSet
 #: Different texts that one column may hold: each becomes a column of its own.
 MOST_LEVELS = 200
 
-Frame = pd.DataFrame
 #: What a user may pass: a DataFrame, or an array of shape (n_rows,) or (n_rows, k).
 FeaturesLike = pd.DataFrame | npt.ArrayLike
 

@@ -13,6 +13,7 @@ from labelbayes._checks import FloatArray
 from labelbayes.data.evaluation_set import Counts
 from labelbayes.laws.disjoint_rows import DisjointRows, RowPart
 from labelbayes.laws.gaussian import normal_law
+from labelbayes.laws.population import Cells
 from labelbayes.metrics.confusion import CountMetric, RatioMetric
 from labelbayes.results.continuous import NormalLaw
 from labelbayes.results.count_grid import CountGrid
@@ -174,13 +175,32 @@ class GroupCounts:
         dict of str to ndarray of float, shape (n,)
             Draws by metric; nan where the completed sample leaves either undefined.
         """
-        counts, weights = self.rows.draw_population(n, rng)
-        differences = {}
-        for metric in metrics:
-            of_sample = metric(*counts[0]) - metric(*counts[1])
-            value = metric(*weights[0]) - metric(*weights[1])
-            differences[metric.name] = np.where(np.isnan(of_sample), np.nan, value)
-        return differences
+        return population_differences(metrics, *self.rows.draw_population(n, rng))
+
+
+def population_differences(
+    metrics: Sequence[CountMetric], counts: Sequence[Cells], weights: Sequence[Cells]
+) -> dict[str, FloatArray]:
+    """Return the differences of two sides in the population, nan where the sample has none.
+
+    Parameters
+    ----------
+    metrics : sequence of CountMetric
+        The metrics.
+    counts, weights : sequence of Cells, length 2
+        Completed rows and their weights, (tp, fp, fn, tn) of either side.
+
+    Returns
+    -------
+    dict of str to ndarray of float, shape (n,)
+        Draws by metric.
+    """
+    differences = {}
+    for metric in metrics:
+        of_sample = metric(*counts[0]) - metric(*counts[1])
+        value = metric(*weights[0]) - metric(*weights[1])
+        differences[metric.name] = np.where(np.isnan(of_sample), np.nan, value)
+    return differences
 
 
 def mix_moments(

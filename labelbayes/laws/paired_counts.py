@@ -13,7 +13,7 @@ from labelbayes._checks import FloatArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.disjoint_rows import DisjointRows, RowPart, split_by_model
-from labelbayes.laws.group_counts import Moments, is_short, mix_moments
+from labelbayes.laws.group_counts import Moments, is_short, mix_moments, population_differences
 from labelbayes.laws.population import HALF_ROW, Cells
 from labelbayes.metrics.confusion import CountMetric, RatioMetric
 from labelbayes.results.continuous import NormalLaw
@@ -333,13 +333,7 @@ class PairedCounts:
             Draws by metric; nan where the completed sample leaves either undefined.
         """
         counts, weights = self.rows.draw_population(n, rng)
-        (count_a, count_b), (a, b) = split_by_model(*counts), split_by_model(*weights)
-        return {
-            metric.name: np.where(
-                np.isnan(metric(*count_a) - metric(*count_b)), np.nan, metric(*a) - metric(*b)
-            )
-            for metric in metrics
-        }
+        return population_differences(metrics, split_by_model(*counts), split_by_model(*weights))
 
 
 def _counts_labels(metric: RatioMetric) -> bool:

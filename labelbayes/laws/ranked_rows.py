@@ -149,11 +149,6 @@ class RankedRows:
         return read_only((self.n - rows_to_here) + (self.step_count - 1) / 2.0)
 
     @property
-    def missing_midrank(self) -> FloatArray:
-        """Midrank of each row without a label, shape (n_missing_rows,), in the order of `row`."""
-        return self.midrank[self.step]
-
-    @cached_property
     def known_rank_sum(self) -> float:
         """Sum of the midranks of the rows labeled positive."""
         return float(self.midrank @ self.known_positive)

@@ -12,15 +12,6 @@ Statement = Literal["predictive", "credible", "confidence", "bounds", "sensitivi
 
 TARGETS: tuple[Target, ...] = ("sample", "population")
 
-#: What a reader may take an interval for, and its `ci_kind`.
-STATEMENTS: dict[Statement, str] = {
-    "predictive": "eti",
-    "credible": "eti",
-    "confidence": "confidence",
-    "bounds": "bounds",
-    "sensitivity": "sensitivity",
-}
-
 INDEPENDENCE = (
     "Rows are taken as independent: where they come in clusters (several per person, say) the "
     "intervals should be wider."

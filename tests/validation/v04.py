@@ -16,6 +16,8 @@ from labelbayes.diagnostics.pit_study import run_pit
 from tests.validation.real_sets import REAL_SETS
 
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "pit.parquet"
+#: Values of each set, from which an interrupted study goes on.
+VALUES = Path("pit-values")
 SEED = 20261130
 METRICS = ["accuracy", "precision", "recall", "f1"]
 N_REPLICATIONS = 40
@@ -65,12 +67,11 @@ def checks(table: pd.DataFrame) -> dict[str, bool]:
 
 
 def main() -> bool:
-    folder = Path(os.environ.get("LABELBAYES_V4", "pit-values"))
-    folder.mkdir(exist_ok=True)
+    VALUES.mkdir(exist_ok=True)
     n_processes = os.cpu_count() or 1
     tables = []
     for name in REAL_SETS:
-        tables.append(study(name, folder / f"{name.replace(', ', '-')}.parquet", n_processes))
+        tables.append(study(name, VALUES / f"{name.replace(', ', '-')}.parquet", n_processes))
         print(f"{name}: {len(tables[-1]):,} rows", flush=True)
     table = compress(pd.concat(tables, ignore_index=True))
     table.to_parquet(RESULT, index=False, compression="zstd")

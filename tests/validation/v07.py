@@ -49,7 +49,7 @@ def make_case(n_levels: int | None, prevalence: float, m: int) -> Case:
     ranked = RankedRows.from_evaluation(evaluation)
     p = expit(shift + steep)
     cells, fits = cells_and_fits(ranked, evaluation, impute(evaluation, p))
-    return Case(ranked, cells, fits, p[ranked.row], ranked.missing_midrank)
+    return Case(ranked, cells, fits, p[ranked.row], ranked.midrank[ranked.step])
 
 
 def draw_area(case: Case, n: int, rng: np.random.Generator) -> np.ndarray:
