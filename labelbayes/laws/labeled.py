@@ -11,6 +11,7 @@ from labelbayes._checks import CI_PROB, FloatArray, check_choice, check_type, ch
 from labelbayes.data.evaluation_set import Counts, EvaluationSet
 from labelbayes.laws.beta_binomial import beta_binomial
 from labelbayes.laws.count_metrics import exact_law, joint_draws
+from labelbayes.laws.missing_counts import CountPair
 from labelbayes.laws.population import (
     HALF_ROW,
     Cells,
@@ -19,6 +20,7 @@ from labelbayes.laws.population import (
     population_draws,
 )
 from labelbayes.laws.rate_draws import (
+    RatePairs,
     beta_rates,
     completed_metrics,
     labeled_population,
@@ -112,15 +114,9 @@ def estimate_labeled(
         return _bootstrap(evaluation, asked, target, size, generator)
     counted, ranked = split_metrics(asked)
     if target == "sample":
+        rates = beta_rates(_jeffreys(known.fn, known.tn), _jeffreys(known.tp, known.fp))
         pairs = [_jeffreys_pair(known)]
-        joint = joint_draws(counted, known, pairs)
-        laws: dict[str, Law] = {m.name: exact_law(m, known, pairs) for m in counted}
-        methods = dict.fromkeys(laws, "exact law")
-        if ranked:
-            negative, positive = _jeffreys(known.fn, known.tn), _jeffreys(known.tp, known.fp)
-            joint = completed_metrics(asked, evaluation, beta_rates(negative, positive))
-            laws |= draws_laws(ranked, joint, size, generator)
-            methods |= {metric.name: draws_text(size) for metric in ranked}
+        laws, joint, methods = _at_rates(evaluation, asked, pairs, rates, size, generator)
         return _wrap(evaluation, asked, laws, joint, methods, "predictive", target)
     if ranked:
         joint = labeled_population(asked, evaluation)
@@ -131,6 +127,26 @@ def estimate_labeled(
     laws = dict(draws_laws(asked, joint, size, generator))
     methods = dict.fromkeys(laws, f"{size:,} draws")
     return _wrap(evaluation, asked, laws, joint, methods, "credible", target)
+
+
+def _at_rates(
+    evaluation: EvaluationSet,
+    metrics: Sequence[Metric],
+    pairs: Sequence[CountPair],
+    rates: RatePairs,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Law], JointDraws, dict[str, str]]:
+    """Return laws, joint draws and methods where missing labels share a rate per decision."""
+    counted, ranked = split_metrics(metrics)
+    known = evaluation.counts
+    laws: dict[str, Law] = {m.name: exact_law(m, known, pairs) for m in counted}
+    methods = dict.fromkeys(laws, "exact law")
+    if not ranked:
+        return laws, joint_draws(counted, known, pairs), methods
+    joint = completed_metrics(metrics, evaluation, rates)
+    laws |= draws_laws(ranked, joint, n_draws, rng)
+    return laws, joint, methods | {metric.name: draws_text(n_draws) for metric in ranked}
 
 
 def _jeffreys(n_positive: int, n_negative: int) -> tuple[float, float]:
@@ -269,19 +285,13 @@ def estimate_shared_rate(
             beta_binomial(known.unlabeled_predicted_negative, 1.0, 1.0),
         )
     ]
+    uniform = beta_rates((1.0, 1.0), (1.0, 1.0))
     counted, ranked = split_metrics(asked)
     if target == "sample":
-        joint = joint_draws(counted, known, pairs)
-        laws: dict[str, Law] = {m.name: exact_law(m, known, pairs) for m in counted}
-        methods = dict.fromkeys(laws, "exact law")
-        if ranked:
-            joint = completed_metrics(asked, evaluation, beta_rates((1.0, 1.0), (1.0, 1.0)))
-            laws |= draws_laws(ranked, joint, size, generator)
-            methods |= {metric.name: draws_text(size) for metric in ranked}
+        laws, joint, methods = _at_rates(evaluation, asked, pairs, uniform, size, generator)
         sentence = predictive(evaluation.n, CI_PROB)
     else:
         if ranked:
-            uniform = beta_rates((1.0, 1.0), (1.0, 1.0))
             joint = population_metrics(asked, evaluation, uniform, generator)
         else:
             joint = population_draws(counted, completed_cells(known, pairs))
