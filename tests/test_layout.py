@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parents[1] / "labelbayes"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 #: A module imports from its own room and from rooms to the left.
 ROOMS = (
-    "_checks _progress _html data metrics results imputation laws weighting bounds optimal "
-    "bayes diagnostics ladder monitor plots report cli __main__"
+    "_checks _progress _html _user_models data metrics results imputation laws weighting bounds "
+    "optimal bayes diagnostics ladder monitor plots report cli __main__"
 ).split()
 #: The lowest room that may import a library; stands for every room where it is missing.
 HEAVY = {"pymc": "bayes", "pytensor": "bayes", "arviz": "bayes", "matplotlib": "plots"}

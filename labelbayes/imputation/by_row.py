@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray, read_only
 from labelbayes._progress import track
+from labelbayes._user_models import filters_kept, fresh_copy
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.imputation.calibration import HistogramCalibrator, ScalingBinningCalibrator
@@ -192,25 +192,20 @@ def fit_rows(
         )
 
     def fit(weight: FloatArray) -> Calibrator:
-        fresh = _copy(calibrator)
+        fresh: Calibrator = fresh_copy(calibrator, rng)
         columns, label = X[labels.row], labels.label
         fitted: Any = fresh
-        if needs_weights:
-            fitted.fit(columns, label, sample_weight=weight)
-        else:
-            fitted.fit(columns, label)
+        with filters_kept():
+            if needs_weights:
+                fitted.fit(columns, label, sample_weight=weight)
+            else:
+                fitted.fit(columns, label)
         return fresh
 
     X_missing = X[missing]
     p = ask(fit(labels.weight), X_missing)
     refits = [fit(labels.draw(rng)) for _ in track(range(n_refits), label="refits")]
     return p, RowRefits(X_missing, tuple(refits)) if n_refits else None
-
-
-def _copy(calibrator: Calibrator) -> Calibrator:
-    if isinstance(calibrator, BaseEstimator):
-        return clone(calibrator)
-    return copy.deepcopy(calibrator)
 
 
 def check_calibrator(how: Any, *, with_features: bool) -> Calibrator:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labelbayes._checks import BoolArray, FloatArray
+from labelbayes._user_models import filters_kept
 
 
 class Calibrator(Protocol):
@@ -117,7 +118,8 @@ def ask(calibrator: Calibrator, X: FloatArray) -> FloatArray:
     """
     if len(X) == 0:  # scikit-learn refuses to predict for no rows
         return np.empty(0)
-    p = np.asarray(calibrator.predict(X), dtype=np.float64)
+    with filters_kept():
+        p = np.asarray(calibrator.predict(X), dtype=np.float64)
     name = type(calibrator).__name__
     if p.shape != (len(X),):
         raise ValueError(

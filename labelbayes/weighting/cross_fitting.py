@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import has_fit_parameter
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray, check_whole, make_rng
+from labelbayes._user_models import filters_kept, fresh_copy
 from labelbayes.data.columns import as_column
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.features import MOST_LEVELS, as_numbers
@@ -242,10 +242,11 @@ def cross_fit(
         if not test.any():
             continue  # more folds than rows of a kind
         learned = order[(train & is_known)[order]]
-        ready = _seeded(model, generator)
-        p[test] = _fit_predict(
-            ready, X[learned], target[learned], evaluation.count[learned], X[test]
-        )
+        ready = fresh_copy(model, generator)
+        with filters_kept():
+            p[test] = _fit_predict(
+                ready, X[learned], target[learned], evaluation.count[learned], X[test]
+            )
     return p
 
 
@@ -324,14 +325,6 @@ def _deal(
         rows = order[stratum == value]
         fold[rows] = rng.permutation(len(rows)) % n_folds
     return fold
-
-
-def _seeded(model: Any, rng: np.random.Generator) -> Any:
-    """Return an unfitted copy; one that would draw from the global state gets a seed of ours."""
-    copy = clone(model)
-    if copy.get_params().get("random_state", 0) is None:
-        copy.set_params(random_state=int(rng.integers(2**31)))
-    return copy
 
 
 def _fit_predict(

@@ -20,7 +20,7 @@ RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "pit.parquet"
 VALUES = Path("pit-values")
 SEED = 20261130
 METRICS = ["accuracy", "precision", "recall", "f1"]
-N_REPLICATIONS = 40
+N_REPLICATIONS = 200
 
 
 def study(name: str, path: Path, n_processes: int) -> pd.DataFrame:
