@@ -202,7 +202,7 @@ def certify(
     Raises
     ------
     ValueError
-        If a metric is no ratio of sums, or the imputation was made for other rows.
+        If a metric is no ratio of sums, or the imputation was made for other rows or scores.
     TypeError
         If an argument is of the wrong type.
 
@@ -223,9 +223,9 @@ def certify(
     depend on the labels, its bound for a ratio of normals drops P(W <= 0), and one of its steps
     is false for weights below 1; its constants do not follow.
 
-    The bound was 1.5 to 12 times the distance in the cases tested: a guarantee, not an estimate.
-    ``distance`` is exact where the counts have up to a million pairs, else an upper value, at
-    most 1% too large.
+    The bound was 1.4 to 22 times the distance in 4,000 laws (median 2.6): a guarantee, not an
+    estimate. ``distance`` is exact where the counts have up to a million pairs, else an upper
+    value, at most 1% too large.
 
     References
     ----------
@@ -337,7 +337,7 @@ def certify_sizes(
     Raises
     ------
     ValueError
-        If a level or metric is not as above.
+        If a level or metric is not as above, or the imputation was made for other rows or scores.
 
     See Also
     --------

@@ -257,8 +257,8 @@ def estimate_curves(
     Raises
     ------
     ValueError
-        If rows have no score, the imputation was made for other rows, or an option is out of
-        range.
+        If rows have no score, the imputation was made for other rows or scores, or an option is
+        out of range.
     TypeError
         If an argument is of the wrong type.
 

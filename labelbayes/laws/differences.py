@@ -16,7 +16,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.compared import compared_laws
 from labelbayes.laws.disjoint_rows import DisjointRows, RowPart
 from labelbayes.laws.group_counts import GroupCounts
-from labelbayes.laws.missing_counts import check_made_from
+from labelbayes.laws.missing_counts import check_made_from, check_same_labels
 from labelbayes.laws.paired_counts import PairedCounts
 from labelbayes.laws.row_completions import RowCompletions
 from labelbayes.laws.row_differences import RowDifferences
@@ -114,7 +114,7 @@ def compare_models(
     asked = resolve_metrics(metrics, has_score=has_score)
     size = _check_options(method, target, n_draws)
     _check_same_rows(evaluation_a, evaluation_b)
-    check_made_from(evaluation_a, imputation)
+    check_same_labels(evaluation_a, imputation)
     notes = _check_knows_both(evaluation_a, evaluation_b, imputation)
     rows = None
     if split_metrics(asked)[1]:
@@ -175,8 +175,8 @@ def compare_groups(
     Raises
     ------
     ValueError
-        If there are fewer than two groups, the imputation was made for other rows, or an option
-        is none of those above.
+        If there are fewer than two groups, the imputation was made for other rows or scores, or
+        an option is none of those above.
     TypeError
         If an argument is of the wrong type.
 

@@ -15,6 +15,9 @@ from labelbayes.results.count_law import CountLaw
 from labelbayes.results.distribution import Law
 from labelbayes.results.mixture import MixtureLaw
 
+#: A standard deviation below this share of a metric's range is round-off of its slope.
+ROUND_OFF = 8 * math.ulp(1.0)
+
 
 def _mean_cells(known: Counts, pair: CountPair) -> list[float]:
     """Return the expected tp, fp, fn, tn."""
@@ -58,7 +61,10 @@ def normal_law(metric: CountMetric, known: Counts, pair: CountPair) -> NormalLaw
         return NormalLaw(undefined_prob=1.0, undefined_reason=metric.undefined_when)
     by_tp, by_fp, by_fn, by_tn = metric.gradient(cells)
     variance = (by_tp - by_fp) ** 2 * u.variance + (by_fn - by_tn) ** 2 * v.variance
-    return NormalLaw(mean, math.sqrt(variance), metric.lowest, metric.highest, lost, reason)
+    sd = math.sqrt(variance)
+    if sd < ROUND_OFF * (metric.highest - metric.lowest):
+        sd = 0.0  # TN / (TN + 0) is 1, and its slope 0, up to round-off
+    return NormalLaw(mean, sd, metric.lowest, metric.highest, lost, reason)
 
 
 def gaussian_law(metric: CountMetric, known: Counts, pairs: Sequence[CountPair]) -> Law:

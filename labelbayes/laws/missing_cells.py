@@ -121,7 +121,7 @@ def cells_and_fits(
     Raises
     ------
     ValueError
-        If the imputation was made for other rows.
+        If the imputation was made for other rows or scores.
     """
     check_made_from(evaluation, imputation)
     if imputation.bin_index is not None and imputation.bin_values is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from labelbayes._checks import BoolArray, FloatArray, IntArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
+from labelbayes.imputation.score_scale import name_of_score, score_of
 from labelbayes.laws.poisson_binomial import integer_law
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.results.integer_law import IntegerLaw
@@ -53,6 +54,46 @@ class WeightedP:
 
 def check_made_from(evaluation: EvaluationSet, imputation: Imputation) -> None:
     """Raise unless an imputation belongs to an evaluation.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Labels, decisions and scores.
+    imputation : Imputation
+        Belief.
+
+    Raises
+    ------
+    ValueError
+        If there are other rows there, or other labels; or if p was learned from other scores.
+
+    Notes
+    -----
+    What p was learned from must be the score of this evaluation (its decisions where it has
+    none, or where p was learned from decisions). Another model's p passes where it knows this
+    score, as a feature or as a monotone function of what it does use. Maximum entropy, the
+    prevalence and a given array use no score and pass.
+    """
+    check_same_labels(evaluation, imputation)
+    learned = imputation.score
+    if learned is None:
+        return
+    score = score_of(evaluation)
+    if np.array_equal(learned, score) or np.array_equal(learned, evaluation.y_pred):
+        return
+    if imputation.knows(score):
+        return
+    other = learned != score
+    first, what = int(np.argmax(other)), name_of_score(evaluation)
+    raise ValueError(
+        f"`imputation` must know the {what}s of this evaluation; it was learned from others, first "
+        f"{learned[first]:g} for {score[first]:g} at row {first} ({int(other.sum()):,} such rows). "
+        f"Call `impute` on this evaluation, or give it these {what}s among its `features`."
+    )
+
+
+def check_same_labels(evaluation: EvaluationSet, imputation: Imputation) -> None:
+    """Raise unless an imputation holds the rows and labels of an evaluation.
 
     Parameters
     ----------
@@ -108,7 +149,7 @@ def weigh_missing(evaluation: EvaluationSet, imputation: Imputation) -> tuple[We
     Raises
     ------
     ValueError
-        If the imputation was made for other rows.
+        If the imputation was made for other rows or scores.
 
     Notes
     -----

@@ -80,7 +80,7 @@ def estimate_pemi(
     Raises
     ------
     ValueError
-        If the imputation was made for other rows, or an option is none of those above.
+        If the imputation was made for other rows or scores, or an option is none of those above.
     TypeError
         If an argument is of the wrong type.
 

@@ -296,7 +296,8 @@ def weighted_metrics(
     Raises
     ------
     ValueError
-        If the imputation was made for other rows, or a ranking metric is of the user's own.
+        If the imputation was made for other rows or scores, or a ranking metric is of the user's
+        own.
 
     Notes
     -----

@@ -9,13 +9,14 @@ import pytest
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
-from labelbayes.laws import certificate, kolmogorov
+from labelbayes.laws import kolmogorov
 from labelbayes.laws.certificate import RatioSums, certify, certify_sizes, ratio_sums
 from labelbayes.laws.count_metrics import exact_law
 from labelbayes.laws.kolmogorov import distance_to_normal
 from labelbayes.laws.missing_counts import WeightedP, count_pairs, weigh_missing
 from labelbayes.metrics.confusion import COUNT_METRICS, CountMetric, RatioMetric
 from labelbayes.results.count_law import CountLaw
+from tests.validation import v05
 
 #: Oracles, item 04: distances by dynamic programming, and the certificate on a grid of 20,001
 #: points plus P(W = 0), a lower value of the supremum that it stands for.
@@ -94,40 +95,24 @@ def test_the_case_that_falsified_the_published_proof() -> None:
     assert 0.4 < sums.bound() < 0.4845
 
 
-def _random_sets(n: int) -> list[tuple[EvaluationSet, np.ndarray]]:
-    """Configurations from 5 to 400 missing rows, with p near 0 and 1 and nothing known at times."""
-    rng = np.random.default_rng(5)
-    found = []
-    for _ in range(n):
-        m, known = int(rng.integers(5, 400)), int(rng.integers(0, 60))
-        p = rng.beta(*rng.choice([0.2, 1.0, 5.0], 2), m + known)
-        p = np.where(rng.random(m + known) < 0.1, p.round(1), p)
-        y = np.where(np.arange(m + known) < m, np.nan, rng.random(m + known) < p)
-        decision = (p + rng.normal(0, 0.3, m + known) > 0.5).astype(int)
-        found.append((EvaluationSet(y, y_pred=decision), p))
-    return found
-
-
-NAMES = ["accuracy", "f1", "f2", "jaccard", "npv", "precision", "recall", "specificity"]
-SETS = _random_sets(60)
-
-
-def _violations() -> int:
-    count = 0
-    for evaluation, p in SETS:
-        table = certify(evaluation, impute(evaluation, p), metrics=NAMES)
-        # Round-off of the pmf is far below this.
-        count += int((table["distance"] > table["bound"] + 1e-12).sum())
-    return count
+SETS = v05.configurations(60, most=400)
 
 
 def test_no_distance_exceeds_its_certificate() -> None:
-    assert _violations() == 0
+    assert sum(v05.violations(v05.certified(one)) for one in SETS) == 0
 
 
-def test_a_constant_that_is_too_small_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certificate, "BERRY_ESSEEN", 0.02)
-    assert _violations() > 10
+def test_a_constant_that_is_too_small_is_caught() -> None:
+    assert sum(v05.planted_violations(one) for one in SETS) > 10
+
+
+def test_a_metric_that_is_always_one_is_a_point() -> None:
+    # No row predicted positive: specificity is TN / TN, whose slope is 0 up to round-off.
+    p = np.random.default_rng(0).beta(1, 5, 244)
+    evaluation = EvaluationSet(np.full(244, np.nan), y_pred=np.zeros(244, dtype=int))
+    row = certify(evaluation, impute(evaluation, p), metrics=["specificity"]).iloc[0]
+    found = row[["mean", "sd", "distance", "bound"]].tolist()
+    assert found == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-15)
 
 
 def test_many_pairs_are_bracketed_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
