@@ -5,36 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray
 from labelbayes.metrics.confusion import CountMetric, RatioMetric
+from labelbayes.results.bracket import End, cut
 from labelbayes.results.distribution import ATOM_WIDTH, CDF_SLACK
 from labelbayes.results.integer_law import IntegerLaw
 
 CountPair = tuple[IntegerLaw, IntegerLaw]
 
-#: This many cells are listed and sorted; more are searched.
+#: A grid of so many cells is listed and sorted once, for every question that follows.
+MOST_LISTED = 4_096
+#: In larger ones the search for a quantile ends when so many are left.
 FEW_CELLS = 4_096
 #: In a bracket this short many cells can only be equal ones.
 NARROW = 1e-9
 #: Asked for a probability of 0, a quantile is the smallest value that has any.
 SMALLEST_PROB = 1e-300
-
-
-class _End(NamedTuple):
-    """One end of the bracket around a quantile."""
-
-    at: float
-    mass: float
-    #: Normal score of the mass, less that of the probability asked for.
-    gap: float
-    #: First v of each u at which metric <= at, and how many cells that is.
-    first_v: IntArray
-    n_cells: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +72,8 @@ class CountGrid:
         n_positive, n_negative = self.sizes
         u, v = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
         value = self.metric.value(tp + u, fp + (n_positive - u), fn + v, tn + (n_negative - v))
+        if np.shape(value) == u.shape == v.shape:
+            return np.asarray(value)
         return np.broadcast_to(value, np.broadcast_shapes(u.shape, v.shape))
 
     @cached_property
@@ -156,7 +148,7 @@ class CountGrid:
 
     @cached_property
     def _defined(self) -> float:
-        """Sum over the pairs of the probability that the metric is defined."""
+        """Sum over the pairs of P(defined)."""
         return math.fsum(self.defined_prob(pair) for pair in self.pairs)
 
     @cached_property
@@ -231,6 +223,20 @@ class CountGrid:
             low = np.where(holds, low, np.minimum(middle + 1, high))
         return low
 
+    @cached_property
+    def _listed(self) -> tuple[FloatArray, FloatArray] | None:
+        """The defined cells by their value, and P(metric <= value); None where they are many."""
+        n_rows, n_columns = len(self._u), self._v_range[1] - self._v_range[0]
+        if n_rows * n_columns > MOST_LISTED:
+            return None
+        v = np.arange(*self._v_range)
+        first = np.array([law.prob(self._u) for law, _ in self.pairs])
+        second = np.array([law.prob(v) for _, law in self.pairs])
+        mass, values = (first.T @ second).ravel(), self.value(self._u[:, None], v).ravel()
+        defined = ~np.isnan(values)
+        order = np.argsort(values[defined], kind="stable")
+        return values[defined][order], np.cumsum(mass[defined][order]) / self._defined
+
     def mass_up_to(self, limit: float) -> float:
         """Return P(metric <= limit | defined).
 
@@ -244,7 +250,11 @@ class CountGrid:
         float
             Probability.
         """
-        return self._mass(self._first_v(limit))
+        if self._listed is None:
+            return self._mass(self._first_v(limit))
+        values, upto = self._listed
+        n_below = int(np.searchsorted(values, limit, side="right"))
+        return min(1.0, float(upto[n_below - 1])) if n_below else 0.0
 
     def _mass(self, first_v: IntArray) -> float:
         """Probability of the cells from `first_v` on, given "defined"."""
@@ -279,7 +289,7 @@ class CountGrid:
         u, v = self._u[row], start[row] + offset
         mass = np.zeros(len(row))
         for first, second in self.pairs:
-            mass += _at(first, u) * _at(second, v)
+            mass += first.prob(u) * second.prob(v)
         values = self.value(u, v)
         defined = ~np.isnan(values)
         return values[defined], mass[defined] / self._defined
@@ -304,11 +314,15 @@ class CountGrid:
         the longer part falls away. Where three steps did not halve it, the next one does.
         """
         target = max(q - CDF_SLACK, SMALLEST_PROB)
+        if self._listed is not None:
+            values, upto = self._listed
+            # Nothing reaches it only where round-off left the last bit of mass out: the top then.
+            return float(values[min(int(np.searchsorted(upto, target)), len(values) - 1)])
         wanted = float(ndtri(target))
         n_cells = len(self._u) * (self._v_range[1] - self._v_range[0])
         every, none = (np.full(len(self._u), v) for v in self._v_range)
-        low = _End(self.metric.lowest - 1.0, 0.0, -math.inf, none, 0)
-        high = _End(self.metric.highest + 1.0, 1.0, math.inf, every, n_cells)
+        low = End(self.metric.lowest - 1.0, 0.0, -math.inf, none, 0)
+        high = End(self.metric.highest + 1.0, 1.0, math.inf, every, n_cells)
         center, spread = self._rough
         point = center + wanted * spread
         width, step = math.inf, 0
@@ -325,7 +339,7 @@ class CountGrid:
             first_v = self._first_v(point, (high.first_v, low.first_v))
             end = self._end(point, wanted, first_v)
             low, high = (end, high) if end.mass < target else (low, end)
-            point = _cut(low, high, spread)
+            point = cut(low, high, spread)
             step += 1
         values, mass = self._cells(high.first_v, low.first_v)
         order = np.argsort(values)
@@ -334,10 +348,10 @@ class CountGrid:
         # Nothing reaches it only where round-off left the last bit of mass out: the top then.
         return float(values[np.argmax(reached)] if reached.any() else values[-1])
 
-    def _end(self, at: float, wanted: float, first_v: IntArray) -> _End:
+    def _end(self, at: float, wanted: float, first_v: IntArray) -> End:
         mass = self._mass(first_v)
         n_cells = int((self._v_range[1] - first_v).sum())
-        return _End(at, mass, float(ndtri(mass)) - wanted, first_v, n_cells)
+        return End(at, mass, float(ndtri(mass)) - wanted, first_v, n_cells)
 
     @property
     def _has_lines(self) -> bool:
@@ -370,24 +384,6 @@ class CountGrid:
         return float(np.fmin.reduce(values, initial=np.inf))
 
 
-def _cut(low: _End, high: _End, spread: float) -> float:
-    """Where to cut the bracket next; outside it or nan where only halving is left."""
-    if math.isfinite(low.gap) and math.isfinite(high.gap) and high.gap > low.gap:
-        share = -low.gap / (high.gap - low.gap)
-        share += 0.02 * share if share < 0.5 else -0.02 * (1 - share)
-        return low.at + share * (high.at - low.at)
-    if math.isfinite(low.gap):
-        return low.at - 1.1 * spread * low.gap
-    return high.at - 1.1 * spread * high.gap
-
-
 def _tail(pmf: FloatArray) -> FloatArray:
     """Return the sums of the entries from each one on, and 0 past the last."""
     return np.append(np.cumsum(pmf[::-1])[::-1], 0.0)
-
-
-def _at(law: IntegerLaw, count: IntArray) -> FloatArray:
-    """P(N = count), 0 outside the window."""
-    at = count - law.start
-    inside = (at >= 0) & (at < len(law.pmf))
-    return np.where(inside, law.pmf[np.where(inside, at, 0)], 0.0)

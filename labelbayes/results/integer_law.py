@@ -60,6 +60,23 @@ class IntegerLaw:
         """Gauss rules of 12 and of 20 nodes, found once for all metrics of this count."""
         return gauss_rules(self.start, self.pmf, self.n)
 
+    def prob(self, count: IntArray) -> FloatArray:
+        """Return P(N = count), 0 outside the window.
+
+        Parameters
+        ----------
+        count : ndarray of int
+            Counts.
+
+        Returns
+        -------
+        ndarray of float
+            Probabilities of the same shape.
+        """
+        at = count - self.start
+        inside = (at >= 0) & (at < len(self.pmf))
+        return np.where(inside, self.pmf[np.where(inside, at, 0)], 0.0)
+
     def draws(self, size: int, rng: np.random.Generator) -> IntArray:
         """Return independent counts by inverting the cdf.
 

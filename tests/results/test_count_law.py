@@ -1,5 +1,7 @@
 """Count laws and their grid: cdf and quantiles against lists, in small and in large windows."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from labelbayes.laws.beta_binomial import beta_binomial
 from labelbayes.laws.poisson_binomial import poisson_binomial
 from labelbayes.metrics.confusion import COUNT_METRICS, CountMetric, fbeta
+from labelbayes.results import count_grid
 from labelbayes.results.count_grid import FEW_CELLS, CountGrid
 from labelbayes.results.count_law import CountLaw, merge_atoms
 from labelbayes.results.distribution import DiscreteLaw, Law
@@ -16,6 +19,15 @@ from labelbayes.results.mixture import MixtureLaw
 
 METRICS = [*COUNT_METRICS.values(), fbeta(0.5)]
 LEVELS = [0.0, 1e-9, 0.025, 0.5, 1.0]
+
+
+@pytest.fixture(params=["listed", "searched"], scope="module")
+def small_grids(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small grids answered from their list, and by the search that serves large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "searched":
+            patch.setattr(count_grid, "MOST_LISTED", 0)
+        yield
 
 
 def listed_law(law: CountLaw) -> DiscreteLaw:
@@ -41,6 +53,7 @@ def integer_laws(draw: st.DrawFn, largest: int = 9) -> IntegerLaw:
     return IntegerLaw(0, pmf, n, mean, float((k - mean) ** 2 @ pmf), float(pmf[0]), float(pmf[-1]))
 
 
+@pytest.mark.usefixtures("small_grids")
 @given(first=integer_laws(), second=integer_laws(), known=st.tuples(*[st.integers(0, 3)] * 4))
 @settings(max_examples=15, deadline=None)
 def test_small_laws_are_their_lists(
@@ -130,6 +143,7 @@ def test_the_cdf_never_falls(metric: CountMetric, pair: tuple[IntegerLaw, Intege
     assert cdf[-1] > 0.99
 
 
+@pytest.mark.usefixtures("small_grids")
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_intervals_stay_in_range_and_the_shortest_is_shortest(metric: CountMetric) -> None:
     for pair in (
@@ -146,6 +160,7 @@ def test_intervals_stay_in_range_and_the_shortest_is_shortest(metric: CountMetri
         assert (hdi.ci_kind, eti.ci_kind, eti.ci_prob) == ("hdi", "eti", 0.9)
 
 
+@pytest.mark.usefixtures("small_grids")
 @pytest.mark.parametrize("p", [1e-6, 1e-9, 1e-12])
 def test_almost_never_defined_is_still_right(p: float) -> None:
     rare = IntegerLaw(0, np.array([1 - p, p]), 1, p, p, 1 - p, p)
@@ -182,6 +197,7 @@ def test_a_window_without_a_defined_cell_is_undefined() -> None:
     assert np.isnan([law.mean, float(law.cdf(0.5)), float(law.quantile(0.5))]).all()
 
 
+@pytest.mark.usefixtures("small_grids")
 def test_grids_over_several_laws_mix_them() -> None:
     metric = COUNT_METRICS["balanced_accuracy"]
     pairs = [(beta_binomial(12, a, 2), beta_binomial(9, 1, a)) for a in (0.5, 3.0, 20.0)]
