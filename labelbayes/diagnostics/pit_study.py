@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar, mask_mnar
 from labelbayes.diagnostics.pit import pit_values
 from labelbayes.diagnostics.pit_methods import PIT_METHODS, answers
+from labelbayes.diagnostics.processes import spread
 from labelbayes.diagnostics.resumable import read_run, run_file, run_seed, write_whole
 from labelbayes.laws.count_metrics import true_values
 from labelbayes.metrics.registry import Metric, resolve_metrics
@@ -180,7 +179,7 @@ def run_pit(
     batches = [jobs[start : start + BATCH] for start in range(0, len(jobs), BATCH)]
     work = partial(_run_batch, evaluation, size, names, asked, seed)
     frames = [done] if len(done) else []
-    for frame in track(_map(work, batches, workers), total=len(batches), label="replications"):
+    for frame in track(spread(work, batches, workers), total=len(batches), label="replications"):
         frames.append(frame)
         if file is not None:
             frames = [_tidy(frames)]
@@ -276,17 +275,6 @@ def _feasible(cells: Sequence[Cell], size: tuple[int, int]) -> list[Cell]:
             stacklevel=3,
         )
     return kept
-
-
-def _map(
-    work: partial[pd.DataFrame], batches: Sequence[Sequence[tuple[Cell, int]]], workers: int
-) -> Iterator[pd.DataFrame]:
-    if workers == 1:
-        yield from map(work, batches)
-        return
-    # Spawned, so that no lock or thread of this process is copied.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, batches)
 
 
 def _run_batch(

@@ -2,17 +2,17 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import TypeVar
 
 from labelbayes._progress import track
+from labelbayes.diagnostics.processes import spread
 
 Job = TypeVar("Job")
 Found = TypeVar("Found")
 
 
-def spread(work: Callable[[Job], Found], jobs: Sequence[Job], *, label: str) -> Iterator[Found]:
+def on_all_cores(
+    work: Callable[[Job], Found], jobs: Sequence[Job], *, label: str
+) -> Iterator[Found]:
     """Yield what the work finds for each job; `work` stands at the top of a module."""
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        yield from track(pool.map(work, jobs), total=len(jobs), label=label)
+    yield from track(spread(work, jobs, os.cpu_count() or 1), total=len(jobs), label=label)

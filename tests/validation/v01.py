@@ -23,7 +23,7 @@ from labelbayes.laws.labeled import estimate_labeled
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.registry import Metric, resolve_metrics
 from labelbayes.results.estimates import Estimates
-from tests.validation.processes import spread
+from tests.validation.processes import on_all_cores
 
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "coverage.parquet"
 SEED = 20261130
@@ -108,7 +108,7 @@ def study() -> pd.DataFrame:
     lines = [
         (n, share, truth, *line)
         for batch, found in zip(
-            batches, spread(replicate_batch, batches, label="coverage"), strict=True
+            batches, on_all_cores(replicate_batch, batches, label="coverage"), strict=True
         )
         for (n, share, truth, _, _), made in zip(batch, found, strict=True)
         for line in made

@@ -23,7 +23,7 @@ from labelbayes.laws.population import completed_cells, draws_laws, population_d
 from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.results.distribution import Law
 from tests.validation import v01
-from tests.validation.processes import spread
+from tests.validation.processes import on_all_cores
 
 SIZES, SHARES = (300, 1_000, 5_000), (0.3, 0.9)
 N_REPLICATIONS, N_REFITS, N_DRAWS = 1_000, 60, 1_000
@@ -95,7 +95,7 @@ def study(
     ]
     made = map(replicate_batch, batches)
     if not alone:
-        made = spread(replicate_batch, batches, label="population")
+        made = on_all_cores(replicate_batch, batches, label="population")
     lines = [
         (n, share, *line)
         for batch, found in zip(batches, made, strict=True)

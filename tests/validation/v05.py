@@ -11,7 +11,7 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
 from labelbayes.laws import certificate
 from labelbayes.laws.certificate import certify
-from tests.validation.processes import spread
+from tests.validation.processes import on_all_cores
 
 N_CONFIGURATIONS, MOST_MISSING = 500, 2_000
 SEED = 5
@@ -63,8 +63,8 @@ def planted_violations(configuration: Configuration) -> int:
 
 def main() -> bool:
     sets = configurations(N_CONFIGURATIONS)
-    table = pd.concat(spread(certified, sets, label="certificates"))
-    planted = sum(spread(planted_violations, sets[:60], label="planted error"))
+    table = pd.concat(on_all_cores(certified, sets, label="certificates"))
+    planted = sum(on_all_cores(planted_violations, sets[:60], label="planted error"))
     found = violations(table)
     ratio = (table["bound"] / table["distance"])[table["distance"] > 1e-9]
     n_missing = pd.cut(table["n_missing"], [9, 30, 100, 300, 1_000, 2_000])
