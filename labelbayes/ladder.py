@@ -26,7 +26,7 @@ from labelbayes.laws.rungs import RungInputs
 from labelbayes.metrics.registry import Metric, resolve_metrics
 from labelbayes.results.estimates import Bounds, Estimates
 from labelbayes.results.ladder import Ladder
-from labelbayes.results.result import Result
+from labelbayes.results.result import Result, undefined_sentences
 from labelbayes.results.sentences import (
     INDEPENDENCE,
     MISSING_AT_RANDOM,
@@ -34,8 +34,8 @@ from labelbayes.results.sentences import (
     THRESHOLD,
     TRAINED_ROWS,
     Target,
-    undefined,
 )
+from labelbayes.results.text import after_names
 from labelbayes.weighting.propensity import RowProbabilities
 
 
@@ -300,6 +300,7 @@ def ladder(
         target,
         complete,
         (*_sentences(results), INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD),
+        {metric.name: (metric.lowest, metric.highest) for metric in asked},
     )
 
 
@@ -341,13 +342,9 @@ def _check_extra(
 
 
 def _sentences(results: Mapping[str, Estimates | Bounds]) -> list[str]:
-    """Return what the rungs say beside their numbers, each sentence once."""
-    said: dict[str, None] = {}
-    for rung, result in results.items():
-        for metric, row in result.records().items():
-            if row["undefined_prob"] > 0:
-                lost = undefined(metric, row["undefined_prob"], row["undefined_reason"])
-                said[f"{rung}: {lost}"] = None
-        for note in result.notes:
-            said[note] = None
-    return list(said)
+    """Return what the rungs say beside their numbers, each sentence once, after their names."""
+    return after_names(
+        (rung, sentence)
+        for rung, result in results.items()
+        for sentence in (*undefined_sentences(result), *result.notes)
+    )

@@ -80,7 +80,7 @@ ranking.summary()[["mean", "sd", "low", "high", "method"]]
 
 # %%
 ax = lb.plots.plot_law(
-    ranking["roc_auc"],
+    ranking,
     metric="roc_auc",
     assumption="calibration with its uncertainty",
     truth=roc_auc_score(malignant, score_a),
@@ -93,7 +93,7 @@ ax = lb.plots.plot_law(
 few = lb.mask_mcar(complete, 0.008, rng=3)
 exact = lb.estimate_pemi(few, lb.impute(few, n_refits=0, rng=3), metrics=["roc_auc"])
 print(exact.summary()["method"]["roc_auc"])
-ax = lb.plots.plot_law(exact["roc_auc"], metric="roc_auc")
+ax = lb.plots.plot_law(exact)
 
 # %% [markdown]
 # And whatever the missing labels are, the metrics lie between these ends. Those of ROC-AUC are
@@ -139,16 +139,14 @@ ax = lb.plots.plot_precision_recall(curves)
 # %%
 by_group = lb.impute(some, features=pd.DataFrame({"size": size}), rng=6)
 gaps = lb.compare_groups(some, by_group, metrics=["recall", "roc_auc"], n_draws=2000, rng=7)
-lb.stack({f"{one} - {other}": gap for (one, other), gap in gaps.items()})[
-    ["mean", "sd", "low", "high"]
-].round(3)
+gaps
 
 # %%
 parts = complete.groups()
 truth = {name: part.counts.tp / (part.counts.tp + part.counts.fn) for name, part in parts.items()}
 print({name: round(value, 3) for name, value in truth.items()}, "recall on all labels")
 unaware = lb.compare_groups(some, belief, metrics=["recall"], n_draws=500, rng=7)
-print(next(note for note in unaware["large", "small"].notes if "does not use" in note))
+print(next(note for note in unaware.notes if "does not use" in note))
 
 # %% [markdown]
 # ## Two models

@@ -1,5 +1,7 @@
 """The ladder: the same data under every assumption, and what it leaves out."""
 
+import dataclasses
+import html
 import importlib
 import inspect
 import math
@@ -20,7 +22,10 @@ from labelbayes.ladder import RUNGS, ladder
 from labelbayes.laws import rungs
 from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
 from labelbayes.laws.pemi import estimate_pemi
+from labelbayes.results.continuous import NormalLaw
+from labelbayes.results.estimates import Estimates
 from labelbayes.results.ladder import Ladder, ladder_rows, ladder_text
+from labelbayes.results.sentences import INDEPENDENCE, MISSING_AT_RANDOM, THRESHOLD, TRAINED_ROWS
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.beta(0.8, 1.1, 200)
@@ -113,6 +118,72 @@ def test_verdict_weighs_assumptions_against_noise(steps: Ladder) -> None:
     span = means.max() - means.min()
     assert f"recall by {span:.3f} ({means.min():.3f} to {means.max():.3f})" in steps.verdict
     assert steps.verdict.count("data noise by") == 4
+
+
+def weighted(**values: float) -> Estimates:
+    """Estimates of a user's own, as weights give them: at any value."""
+    laws = {metric: NormalLaw(value, 0.05) for metric, value in values.items()}
+    return Estimates(laws, "weights", "propensity is right", "sample", "confidence", 80, 120)
+
+
+def test_an_estimate_that_no_labels_give_moves_nothing(steps: Ladder) -> None:
+    far = {"weights": weighted(recall=1.2, f1=-0.1, accuracy=1.0 + 1e-12)}
+    beside = ladder(ROWS, metrics=FOUR, extra=far, rng=0)
+    means = steps.table()["mean"].xs("recall", level="metric").dropna()
+    span = f"recall by {means.max() - means.min():.3f} ({means.min():.3f} to {means.max():.3f})"
+    assert span in beside.verdict
+    assert beside.verdict.endswith(
+        "to either side. Not counted, since no labels give such a value: recall by weights "
+        "(1.200, outside [0, 1]), f1 by weights (-0.100, outside [0, 1])."
+    )
+    # The noise is that of the last rung that is counted; one is there by rounding and is counted.
+    last = steps.results[NAMES[-1]].records()["recall"]
+    assert f"{span}, data noise by {(last['high'] - last['low']) / 2:.3f} to" in beside.verdict
+    assert "to 1.000)" in beside.verdict.split("; ")[0]
+    # Inside the range the same rung moves the metric: without the rule the verdict would differ.
+    near = ladder(ROWS, metrics=FOUR, extra={"weights": weighted(recall=0.999)}, rng=0)
+    assert "to 0.999), data noise" in near.verdict
+    assert "Not counted" not in near.verdict + steps.verdict
+
+
+def test_the_range_is_that_of_the_metric() -> None:
+    extra = {"weights": weighted(matthews_corrcoef=-0.9, recall=-0.9)}
+    verdict = ladder(ROWS, metrics=["matthews_corrcoef", "recall"], extra=extra, rng=0).verdict
+    assert "matthews_corrcoef by" in verdict
+    assert "(-0.900 to " in verdict
+    assert verdict.endswith("such a value: recall by weights (-0.900, outside [0, 1]).")
+
+
+def test_a_metric_without_a_possible_estimate_is_moved_nowhere() -> None:
+    steps = ladder(ROWS, metrics=["recall"], extra={"weights": weighted(recall=1.2)}, rng=0)
+    alone = {name: steps.results[name] for name in ("worst case", "weights")}
+    verdict = dataclasses.replace(steps, results=alone).verdict
+    assert "recall nowhere (no estimate lies in [0, 1])." in verdict
+
+
+def test_horvitz_thompson_beyond_its_range_is_named() -> None:
+    rare = np.where(TRUTH == 1, 0.15, 0.4)
+    steps = ladder(ROWS, metrics=["precision", "recall"], propensity=rare, rng=0)
+    beyond = steps.results["Horvitz-Thompson"].records()["precision"]["mean"]
+    assert beyond > 1
+    assert f"precision by Horvitz-Thompson ({beyond:.3f}, outside [0, 1])" in steps.verdict
+    assert f"to {beyond:.3f})" not in steps.verdict
+
+
+def test_notes_name_their_rungs_and_stand_once(steps: Ladder) -> None:
+    notes = [
+        note for note in steps.notes if ": " in note and note.split(": ")[0].split(", ")[0] in NAMES
+    ]
+    assert notes == list(steps.notes[: len(notes)])
+    general = steps.notes[len(notes) :]
+    assert general == (INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD)
+    said: dict[str, list[str]] = {}
+    for rung, result in steps.results.items():
+        for sentence in result.notes:
+            said.setdefault(sentence, []).append(rung)
+    assert any(len(rungs_of) > 1 for rungs_of in said.values())
+    assert notes == [f"{', '.join(names)}: {sentence}" for sentence, names in said.items()]
+    assert all(html.escape(note) in steps._repr_html_() for note in steps.notes)
 
 
 def test_nothing_missing_is_one_number() -> None:
@@ -209,6 +280,9 @@ def test_undefined_is_said_once_beside_the_numbers() -> None:
     assert set(cells.values()) == {"undefined"}
     assert "precision nowhere (it is undefined)" in steps.verdict
     assert len(steps.notes) == len(set(steps.notes))
+    # Every rung says that precision is undefined: one note, with all their names.
+    (lost,) = [note for note in steps.notes if "precision is undefined here" in note]
+    assert lost.startswith(f"{', '.join(steps.results)}: ")
 
 
 def test_further_rungs_stand_below_the_built_in_ones() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from labelbayes._checks import FloatArray
 from labelbayes.bayes.cells import RateCells
-from labelbayes.bayes.model import LabelModel
+from labelbayes.bayes.model import Draws, LabelModel
 from labelbayes.bayes.ranking import rank_rows
 from labelbayes.bayes.stack import pm
 from labelbayes.data.evaluation_set import EvaluationSet
@@ -141,7 +141,7 @@ def build_bins(
             (evaluation.counts,),
             bins.decision,
             bins.n_missing,
-            lambda draws: draws["rate"],
+            _rates,
             rows=rank_rows([evaluation], bin_index),
         ),
         method=f"{n_cells} bins of the {_what(evaluation)}, {said}",
@@ -153,6 +153,10 @@ def build_bins(
         notes=_notes(bins),
         metrics=resolve_metrics(None, has_score=evaluation.y_score is not None),
     )
+
+
+def _rates(draws: Draws) -> FloatArray:
+    return draws["rate"]
 
 
 def _what(evaluation: EvaluationSet) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,7 @@ def build_calibration(
             (known.counts,),
             np.repeat([1, 0], [len(side.count) for side in missing]),
             np.concatenate([side.count for side in missing]),
-            _rates(terms, _stack(missing), tilt_sd),
+            partial(_rates, terms.slopes, _stack(missing), tilt_sd is not None),
             rows=rank_rows([known], cell),
         ),
         method=f"{kind.capitalize()} calibration on the {terms.scaled}{_said(tilt_sd, checked)}",
@@ -237,15 +237,10 @@ def _write_model(
     return model
 
 
-def _rates(
-    terms: ScoreTerms, x: FloatArray, tilt_sd: float | None
-) -> Callable[[Draws], FloatArray]:
-    def rates(draws: Draws) -> FloatArray:
-        shift = draws["intercept"] + (0.0 if tilt_sd is None else draws["delta"])
-        slopes = np.stack([draws[name] for name in terms.slopes], axis=1)
-        return expit(np.clip(shift[:, None] + slopes @ x.T, -MOST_LOGIT, MOST_LOGIT))
-
-    return rates
+def _rates(slopes: tuple[str, ...], x: FloatArray, is_tilted: bool, draws: Draws) -> FloatArray:
+    shift = draws["intercept"] + (draws["delta"] if is_tilted else 0.0)
+    slope = np.stack([draws[name] for name in slopes], axis=1)
+    return expit(np.clip(shift[:, None] + slope @ x.T, -MOST_LOGIT, MOST_LOGIT))
 
 
 def _said(tilt_sd: float | None, checked: TermCells | None) -> str:

@@ -170,9 +170,10 @@ class LabelModel:
 
     Parameters
     ----------
-    model : pymc.Model
+    model : pymc.Model or None
         Rates and the labels that inform them. It can be edited before `sample`: whatever leaves
-        the names of the parameters in place is carried through to the metrics.
+        the names of the parameters in place is carried through to the metrics. None in a
+        `Posterior` that was read from a pickle, which holds no PyMC model.
     completion : Completion
         How draws of its parameters become confusion matrices.
     method : str
@@ -309,17 +310,21 @@ class LabelModel:
             return self.metrics
         return tuple(metric for metric in self.metrics if not _ranks(metric))
 
+    def _parameters(self) -> str:
+        if self.model is None:
+            return "not kept in a pickle"
+        return ", ".join(variable.name for variable in self.model.free_RVs)
+
     def __repr__(self) -> str:
         """Return method, parameters and rows on one line."""
-        names = ", ".join(variable.name for variable in self.model.free_RVs)
         return (
-            f"LabelModel({self.method}; parameters {names}; {self.n_labeled:,} labeled, "
-            f"{self.n_unlabeled:,} missing)"
+            f"LabelModel({self.method}; parameters {self._parameters()}; {self.n_labeled:,} "
+            f"labeled, {self.n_unlabeled:,} missing)"
         )
 
     def _repr_html_(self) -> str:
         rows = [
-            ["parameters", ", ".join(variable.name for variable in self.model.free_RVs)],
+            ["parameters", self._parameters()],
             ["assumes", self.assumption],
             ["rows with and without label", f"{self.n_labeled:,} and {self.n_unlabeled:,}"],
         ]

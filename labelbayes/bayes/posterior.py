@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, cast
 
@@ -53,12 +54,32 @@ class Posterior:
     See Also
     --------
     sample : Makes one.
+
+    Notes
+    -----
+    A pickle holds everything but the PyMC model, which Python cannot pickle: ``label_model.model``
+    is None in what is read from it. Laws, tables and figures are the same; `sample` asks for a
+    model that is built again. Read it with the versions of PyMC, ArviZ and labelbayes that wrote
+    it. A copy in memory (`copy.deepcopy`) has the model too.
     """
 
     label_model: LabelModel
     container: Any
     target: BayesTarget
     diagnostics: Diagnostics
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the PyMC model, whose variables hold local functions."""
+        return self.__dict__ | {"label_model": replace(self.label_model, model=None)}
+
+    def __copy__(self) -> Posterior:
+        """Return a posterior that shares all parts, the PyMC model among them."""
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Posterior:
+        """Return a posterior with copies of all parts, the PyMC model among them."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Posterior(**copy.deepcopy(parts, memo))
 
     @property
     def dataset(self) -> xr.Dataset:

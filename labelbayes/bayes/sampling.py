@@ -66,7 +66,7 @@ def sample(
     Raises
     ------
     ValueError
-        If an option is not as above.
+        If an option is not as above, or `label_model` came out of a pickle without its PyMC model.
     TypeError
         If `label_model` is no LabelModel, or a number is of the wrong type.
 
@@ -108,6 +108,11 @@ def sample(
         raise TypeError(
             f"`label_model` must be a LabelModel; got {type(label_model).__name__}. Build one with "
             "`build_bins`, for instance."
+        )
+    if label_model.model is None:
+        raise ValueError(
+            "`label_model` must have a PyMC model; this one was read from a pickle, which keeps "
+            "none. Build it again, e.g. with `build_bins`."
         )
     check_choice("target", target, BAYES_TARGETS)
     check_choice("nuts_sampler", nuts_sampler, SAMPLERS)
@@ -160,7 +165,9 @@ def _draw_forward(label_model: LabelModel, draws: int, chains: int, seed: int) -
     columns, coords = {}, {"chain": np.arange(chains), "draw": np.arange(draws)}
     for variable, drawn in zip(variables, values, strict=True):
         name = variable.name
-        drawn = np.asarray(drawn).reshape(chains, draws, *variable.type.shape)
+        # Its own shape is read off the draws: a variable with dims need not know it before.
+        own = np.shape(drawn)[np.ndim(drawn) - variable.ndim :]
+        drawn = np.reshape(drawn, (chains, draws, *own))
         dims = model.named_vars_to_dims.get(name) or tuple(
             f"{name}_dim_{axis}" for axis in range(drawn.ndim - 2)
         )

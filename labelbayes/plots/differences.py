@@ -22,6 +22,7 @@ from labelbayes.plots.style import (
 from labelbayes.results.difference import DifferenceLaw
 from labelbayes.results.distribution import DrawsLaw, Law
 from labelbayes.results.estimates import Estimates
+from labelbayes.results.group_differences import pair_name
 from labelbayes.results.text import kind_text
 
 _WIDTH = 7.2
@@ -127,7 +128,7 @@ def _rows_of(
         for name in asked:
             check_choice("metric", name, list(differences))
         rows = [(name, names[0], differences[name]) for name in asked]
-        return rows, differences, f"{names[0]} less {names[1]}"
+        return rows, differences, pair_name(*names)
     check_type("differences", differences, Mapping)
     if not differences:
         raise ValueError("`differences` must hold at least one pair; got none.")
@@ -139,7 +140,7 @@ def _rows_of(
     asked_metric = next(iter(results[0])) if metric is None else metric
     check_choice("metric", asked_metric, list(results[0]))
     rows = [
-        (f"{first} less {second}", first, differences[first, second][asked_metric])
+        (pair_name(first, second), first, differences[first, second][asked_metric])
         for first, second in differences
     ]
     return rows, results[0], f"difference of {asked_metric}"

@@ -9,7 +9,7 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from labelbayes._checks import CI_PROB
+from labelbayes._checks import CI_PROB, check_choice
 from labelbayes.plots.shapes import NO_WIDTH, LawShape, shape_of
 from labelbayes.plots.style import (
     SMALL_SIZE,
@@ -21,7 +21,10 @@ from labelbayes.plots.style import (
     inks_on,
     new_axes,
 )
+from labelbayes.results.count_law import CountLaw
+from labelbayes.results.estimates import Estimates
 from labelbayes.results.interval import Interval
+from labelbayes.results.mixture import MixtureLaw
 from labelbayes.results.protocol import MetricDistribution
 
 _SIZE = (6.2, 3.6)
@@ -32,9 +35,9 @@ _LINE = 60
 
 
 def plot_law(
-    law: MetricDistribution,
+    law: MetricDistribution | Estimates,
     *,
-    metric: str = "metric",
+    metric: str | None = None,
     assumption: str = "",
     ci_prob: float = CI_PROB,
     kind: Literal["eti", "hdi"] = "eti",
@@ -45,10 +48,12 @@ def plot_law(
 
     Parameters
     ----------
-    law : MetricDistribution
-        A law, such as ``estimates["precision"]``.
-    metric : str, default "metric"
-        Its name, for the x axis.
+    law : MetricDistribution or Estimates
+        A law, such as ``estimates["precision"]``; or the estimates, which know its name.
+    metric : str, optional
+        Which metric, for estimates; None stands for the first. Of a law, its name for the x axis:
+        None stands for that of the count metric whose exact law it is, and "metric" for any other,
+        since only exact laws of counts know what they are of.
     assumption : str, default ""
         Rung that the law stands on; it gives the color that this rung has in every figure.
     ci_prob : float, default 0.95
@@ -69,9 +74,9 @@ def plot_law(
     Raises
     ------
     TypeError
-        If `law` is no law of one metric.
+        If `law` is neither a law of one metric nor estimates.
     ValueError
-        If `ci_prob` or `kind` is not one of these.
+        If `ci_prob` or `kind` is not one of these, or estimates lack the metric.
 
     See Also
     --------
@@ -79,15 +84,13 @@ def plot_law(
 
     Examples
     --------
-    >>> from labelbayes.results.continuous import NormalLaw
-    >>> plot_law(NormalLaw(0.8, 0.05), metric="recall").get_xlabel()
+    >>> from labelbayes.data.evaluation_set import EvaluationSet
+    >>> from labelbayes.laws.labeled import estimate_labeled
+    >>> evaluation = EvaluationSet([1, 0, None, 1, 0], [0.9, 0.2, 0.8, 0.4, 0.1])
+    >>> plot_law(estimate_labeled(evaluation), metric="recall").get_xlabel()
     'recall'
     """
-    if not isinstance(law, MetricDistribution):
-        raise TypeError(
-            f"`law` must be the law of one metric; got {type(law).__name__}. Pick one by name, "
-            "e.g. `estimates['recall']`."
-        )
+    law, metric = _pick(law, metric)
     span = law.interval(ci_prob, kind)
     if ax is None:
         ax = new_axes(*_SIZE)
@@ -138,6 +141,30 @@ def plot_law(
         notes.append(f"The truth is {truth:g}, beyond the figure.")
     add_footnotes(ax, inks, notes)
     return ax
+
+
+def _pick(
+    law: MetricDistribution | Estimates, metric: str | None
+) -> tuple[MetricDistribution, str]:
+    """Return one law, and what the x axis calls it."""
+    if isinstance(law, Estimates):
+        name = next(iter(law)) if metric is None else metric
+        check_choice("metric", name, list(law))
+        return law[name], name
+    if not isinstance(law, MetricDistribution):
+        raise TypeError(
+            f"`law` must be the law of one metric, or estimates; got {type(law).__name__}. Pick "
+            "one by name, e.g. `estimates['recall']`."
+        )
+    return law, (_own_name(law) or "metric") if metric is None else metric
+
+
+def _own_name(law: MetricDistribution) -> str:
+    """Return the name of the metric where the law knows it; refits of one metric share it."""
+    if isinstance(law, MixtureLaw):
+        names = {_own_name(component) for component in law.components}
+        return names.pop() if len(names) == 1 else ""
+    return law.metric.name if isinstance(law, CountLaw) else ""
 
 
 def _write_undefined(ax: Axes, inks: Inks, metric: str, reason: str) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from labelbayes._checks import listed
 from labelbayes._html import table_html
 from labelbayes.report.groups import GroupReport
-from labelbayes.results.estimates import Bounds, Estimates
-from labelbayes.results.ladder import MOST_COLUMNS, NOT_GIVEN
-from labelbayes.results.text import estimate_text, kind_text, text_table
+from labelbayes.results.group_differences import difference_rows, difference_text
+from labelbayes.results.text import (
+    NOT_GIVEN,
+    kind_text,
+    metric_blocks,
+    metric_cells,
+    on_two_lines,
+    short_name,
+    text_table,
+)
 
 #: Names of groups that a sentence writes out, and characters of one in a terminal's table.
 _MOST_NAMES = 20
@@ -33,30 +39,12 @@ def group_rows(groups: GroupReport) -> list[tuple[str, str, str, list[str], list
     """
     rows = []
     for name, counts in groups.counts.items():
-        own = _cells(groups.estimates.get(name), groups.metrics)
-        worst = _cells(groups.bounds[name], groups.metrics)
+        result = groups.estimates.get(name)
+        own = metric_cells({} if result is None else result.records(), groups.metrics)
+        worst = metric_cells(groups.bounds[name].records(), groups.metrics)
         total = counts.n_labeled + counts.n_unlabeled
         rows.append((name, f"{total:,}", f"{counts.n_labeled:,}", own, worst))
     return rows
-
-
-def difference_rows(groups: GroupReport) -> list[list[str]]:
-    """Return the differences between groups as rows of text.
-
-    Parameters
-    ----------
-    groups : GroupReport
-        The groups.
-
-    Returns
-    -------
-    list of list of str
-        "first less second" and a cell a metric with mean and interval.
-    """
-    return [
-        [f"{first} less {second}", *_cells(result, groups.metrics)]
-        for (first, second), result in groups.differences.items()
-    ]
 
 
 def group_sentences(groups: GroupReport) -> list[str]:
@@ -115,29 +103,21 @@ def groups_text(groups: GroupReport) -> str:
     str
         Lines; many metrics stand in blocks, one below the other.
     """
-    n_blocks = math.ceil(len(groups.metrics) / MOST_COLUMNS)
-    size = math.ceil(len(groups.metrics) / n_blocks)
-    tables, gaps = [], []
-    for start in range(0, len(groups.metrics), size):
-        block = slice(start, start + size)
-        names = groups.metrics[block]
+    tables = []
+    for block in metric_blocks(len(groups.metrics)):
         rows = []
         for name, total, labeled, own, worst in group_rows(groups):
             first = own if groups.estimates else worst
-            rows.append([_short(name, _NAME_WIDTH), total, labeled, *first[block]])
+            rows.append([short_name(name, _NAME_WIDTH), total, labeled, *first[block]])
             if groups.estimates:
                 rows.append(["  worst case", "", "", *worst[block]])
-        tables.append(text_table(["group", "rows", "labeled", *names], rows))
-        compared = [
-            [_short(pair, 2 * _NAME_WIDTH), *cells[block]]
-            for pair, *cells in difference_rows(groups)
-        ]
-        gaps += [text_table(["difference", *names], compared)] if compared else []
+        tables.append(text_table(["group", "rows", "labeled", *groups.metrics[block]], rows))
+    gaps = difference_rows(groups.differences, groups.metrics)
     return "\n\n".join(
         [
             f"By group: {group_caption(groups)}\n{tables[0]}",
             *tables[1:],
-            *gaps,
+            *([difference_text(gaps, groups.metrics)] if gaps else []),
             "\n".join(group_sentences(groups)),
         ]
     )
@@ -169,21 +149,10 @@ def groups_html(groups: GroupReport) -> str:
         caption=f"By group: {group_caption(groups)}",
         notes=group_sentences(groups),
     )
-    gaps = [[cell.replace(" [", "\n[") for cell in row] for row in difference_rows(groups)]
+    gaps = on_two_lines(difference_rows(groups.differences, groups.metrics))
     return table + (table_html(["difference", *groups.metrics], gaps) if gaps else "")
 
 
 def _kind_of(records: Mapping[str, Mapping[str, Any]]) -> str:
     row = next(iter(records.values()))
     return kind_text(row["ci_prob"], row["ci_kind"], row["statement"])
-
-
-def _cells(result: Estimates | Bounds | None, metrics: Sequence[str]) -> list[str]:
-    records = {} if result is None else result.records()
-    return [estimate_text(records[m]) if m in records else NOT_GIVEN for m in metrics]
-
-
-def _short(name: str, width: int) -> str:
-    """Return a name that keeps a table of text in shape, whatever stands in it."""
-    line = " ".join(name.split())
-    return line if len(line) <= width else f"{line[: width - 4]} ..."

@@ -19,8 +19,11 @@ from labelbayes.laws.differences import compare_groups
 from labelbayes.laws.pemi import estimate_pemi
 from labelbayes.metrics.registry import Metric
 from labelbayes.results.estimates import Bounds, Estimates, stack
+from labelbayes.results.group_differences import GroupDifferences
 from labelbayes.results.ladder import Ladder
-from labelbayes.results.sentences import Target, multiplicity, not_known, undefined
+from labelbayes.results.result import undefined_sentences
+from labelbayes.results.sentences import Target, multiplicity, not_known
+from labelbayes.results.text import after_names
 
 #: Groups that are shown, the largest ones; the others are named.
 MOST_GROUPS = 12
@@ -53,7 +56,7 @@ class GroupReport:
         What holds whatever the missing labels of the group are.
     estimates : mapping of str to Estimates
         Laws under one belief about all missing labels; empty where none can be had.
-    differences : mapping of tuple of str to Estimates
+    differences : GroupDifferences
         Laws of the first group less the second: of every pair up to 4 groups, else of each group
         and the largest.
     not_shown : tuple of str
@@ -69,7 +72,7 @@ class GroupReport:
     counts: Mapping[str, Counts]
     bounds: Mapping[str, Bounds]
     estimates: Mapping[str, Estimates]
-    differences: Mapping[tuple[str, str], Estimates]
+    differences: GroupDifferences
     not_shown: tuple[str, ...]
     metrics: tuple[str, ...]
     method: str
@@ -114,8 +117,7 @@ class GroupReport:
         ValueError
             If no groups were compared; `notes` say why.
         """
-        named = {f"{first} less {second}": law for (first, second), law in self.differences.items()}
-        return stack(named, ci_prob=ci_prob).rename_axis(["difference", "metric"])
+        return self.differences.summary(ci_prob)
 
     def __repr__(self) -> str:
         """Return how many groups are shown and compared."""
@@ -207,7 +209,7 @@ def report_groups(
     parts = {name: evaluation.subset(mask) for name, mask in masks.items()}
     notes = [SAME_MEANING]
     estimates: dict[str, Estimates] = {}
-    differences: dict[tuple[str, str], Estimates] = {}
+    differences = GroupDifferences()
     if belief is None:
         notes.append(f"No estimates by group: {reason}")
     else:
@@ -221,8 +223,7 @@ def report_groups(
         differences = _compare(evaluation, belief, masks, metrics, target, rng)
         if len(parts) == 1:
             notes.append(ONE_GROUP)
-        if len(differences) > 1:
-            notes.append(multiplicity(len(differences), "pairs of groups"))
+        notes += differences.notes
     return GroupReport(
         {name: part.counts for name, part in parts.items()},
         {
@@ -251,13 +252,9 @@ def _choose(evaluation: EvaluationSet) -> tuple[list[str], tuple[str, ...]]:
 
 def _undefined(estimates: Mapping[str, Estimates]) -> list[str]:
     """Say which metrics of which groups may be 0/0, groups of one sentence together."""
-    said: dict[str, list[str]] = {}
-    for group, result in estimates.items():
-        for metric, row in result.records().items():
-            if row["undefined_prob"] > 0:
-                lost = undefined(metric, row["undefined_prob"], row["undefined_reason"])
-                said.setdefault(lost, []).append(group)
-    return [f"{', '.join(names)}: {lost}" for lost, names in said.items()]
+    return after_names(
+        (group, lost) for group, result in estimates.items() for lost in undefined_sentences(result)
+    )
 
 
 def _compare(
@@ -267,7 +264,7 @@ def _compare(
     metrics: Sequence[Metric],
     target: Target,
     rng: np.random.Generator,
-) -> dict[tuple[str, str], Estimates]:
+) -> GroupDifferences:
     """Return the differences of all pairs where groups are few, else those from the largest."""
     if len(masks) <= MOST_IN_PAIRS:
         pairs = list(combinations(masks, 2))
@@ -290,4 +287,5 @@ def _compare(
             named, belief.subset(rows), metrics=metrics, target=target, rng=rng
         )
         differences[first, second] = compared["1", "2"]
-    return differences
+    said = [multiplicity(len(pairs), "pairs of groups")] if len(pairs) > 1 else []
+    return GroupDifferences(differences, said)

@@ -9,12 +9,7 @@ from labelbayes._progress import track
 from labelbayes.plots.style import color_of
 from labelbayes.report.build import Report
 from labelbayes.report.figures import ladder_svg, last_estimates, law_svg
-from labelbayes.report.group_words import (
-    difference_rows,
-    group_caption,
-    group_rows,
-    group_sentences,
-)
+from labelbayes.report.group_words import group_caption, group_rows, group_sentences
 from labelbayes.report.groups import GroupReport
 from labelbayes.report.words import (
     DATA_COLUMNS,
@@ -23,6 +18,7 @@ from labelbayes.report.words import (
     decision_sentence,
     left_out,
 )
+from labelbayes.results.group_differences import difference_rows
 from labelbayes.results.ladder import Ladder, ladder_rows
 
 _STYLE = """
@@ -121,8 +117,8 @@ def report_html(report: Report) -> str:
 
 
 def _lines(verdict: str) -> str:
-    """Return a sentence with each of its parts on a line: one metric after the other."""
-    return escape(verdict).replace("; ", ";<br>")
+    """Return each part of the verdict on a line: one metric after the other, then the rest."""
+    return escape(verdict).replace("; ", ";<br>").replace(". ", ".<br>")
 
 
 def _seed(seed: int | None) -> str:
@@ -236,7 +232,7 @@ def _groups(groups: GroupReport | None) -> str:
     if groups.differences:
         page += "<h3>Differences between groups (mean and interval)</h3>\n" + _table(
             ("difference", *groups.metrics),
-            difference_rows(groups),
+            difference_rows(groups.differences, groups.metrics),
             label="Differences between groups",
         )
     return f"{page}\n<ul>\n{_items(group_sentences(groups))}\n</ul>"

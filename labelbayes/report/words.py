@@ -9,6 +9,7 @@ from labelbayes.data.evaluation_set import Counts
 from labelbayes.report.group_words import group_sentences, groups_html, groups_text
 from labelbayes.report.groups import GroupReport
 from labelbayes.results.ladder import Ladder, ladder_text
+from labelbayes.results.text import after_names
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,7 @@ def left_out(steps: Ladder) -> list[str]:
     list of str
         "names: reason".
     """
-    names: dict[str, list[str]] = {}
-    for name, reason in steps.left_out.items():
-        names.setdefault(reason, []).append(name)
-    return [f"{' and '.join(group)}: {reason}" for reason, group in names.items()]
+    return after_names(steps.left_out.items())
 
 
 def report_text(title: str, facts: FactsOfData, steps: Ladder, groups: GroupReport | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -140,6 +140,9 @@ class Bounds(Result):
         For each metric that some completion leaves undefined: when.
     """
 
+    #: Bounds come without a law: neither mean nor sd, and no probability of "undefined".
+    _numbers: ClassVar[tuple[str, ...]] = ("low", "high")
+    _in_text: ClassVar[tuple[str, ...]] = ("statement",)
     undefined_reasons: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def _rows(self, ci_prob: float) -> dict[str, dict[str, Any]]:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from labelbayes._checks import CI_PROB
 from labelbayes._html import number_text, table_html
 from labelbayes.results.estimates import Bounds, Estimates, stack
-from labelbayes.results.sentences import Target
-from labelbayes.results.text import estimate_text, kind_text, text_table
+from labelbayes.results.sentences import Target, not_counted
+from labelbayes.results.text import (
+    kind_text,
+    metric_blocks,
+    metric_cells,
+    on_two_lines,
+    text_table,
+)
 
-#: What stands in a table where a rung says nothing of a metric.
-NOT_GIVEN = "-"
-#: Metrics side by side in a terminal.
-MOST_COLUMNS = 4
+#: An estimate outside the range of its metric by no more than this is there by rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +44,10 @@ class Ladder:
     truth : mapping of str to float or None
         Metrics on complete labels, where they are known.
     notes : tuple of str
-        Sentences that belong beside the numbers.
+        Sentences that belong beside the numbers, after the names of the rungs that say them; those
+        of all rungs last, without names.
+    ranges : mapping of str to tuple of float
+        Lowest and highest value that each metric can have. A weighted estimate may lie outside.
     """
 
     results: Mapping[str, Estimates | Bounds]
@@ -49,6 +57,7 @@ class Ladder:
     target: Target
     truth: Mapping[str, float] | None
     notes: tuple[str, ...]
+    ranges: Mapping[str, tuple[float, float]]
 
     def table(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
         """Return every rung and metric as one table.
@@ -71,17 +80,29 @@ class Ladder:
 
     @property
     def verdict(self) -> str:
-        """How far the assumptions move each metric and how far data noise does, in a sentence."""
+        """How far the assumptions move each metric and how far data noise does, in a sentence.
+
+        Estimates outside the range of their metric are not counted; a second sentence names them.
+        """
         if not any(result.n_unlabeled for result in self.results.values()):
             return "No label is missing: every rung gives the same number."
         parts = [self._verdict_on(metric) for metric in self.metrics]
-        return "From rung to rung assumptions move the estimate of " + "; ".join(parts) + "."
+        said = f"From rung to rung assumptions move the estimate of {'; '.join(parts)}."
+        impossible = [
+            f"{metric} by {rung} ({row['mean']:.3f}, outside {self._range_text(metric)})"
+            for metric in self.metrics
+            for rung, row in self._estimates_of(metric).items()
+            if not self._is_possible(metric, row["mean"])
+        ]
+        return f"{said} {not_counted(impossible)}" if impossible else said
 
     def _verdict_on(self, metric: str) -> str:
-        rows = [result.records()[metric] for result in self.results.values() if metric in result]
-        known = [row for row in rows if not math.isnan(row["mean"])]
-        if not known:
+        estimates = list(self._estimates_of(metric).values())
+        if not estimates:
             return f"{metric} nowhere (it is undefined)"
+        known = [row for row in estimates if self._is_possible(metric, row["mean"])]
+        if not known:
+            return f"{metric} nowhere (no estimate lies in {self._range_text(metric)})"
         low, high = min(row["mean"] for row in known), max(row["mean"] for row in known)
         noise = (known[-1]["high"] - known[-1]["low"]) / 2
         return (
@@ -89,16 +110,30 @@ class Ladder:
             f"{noise:.3f} to either side"
         )
 
+    def _estimates_of(self, metric: str) -> dict[str, Mapping[str, Any]]:
+        """Return the rows of a metric by rung, where the rung has an estimate of it."""
+        spoken = {rung: result for rung, result in self.results.items() if metric in result}
+        rows = {rung: result.records()[metric] for rung, result in spoken.items()}
+        return {rung: row for rung, row in rows.items() if not math.isnan(row["mean"])}
+
+    def _is_possible(self, metric: str, value: float) -> bool:
+        """Whether some labels give the metric this value; a weighted estimate may be beyond."""
+        low, high = self.ranges[metric]
+        return low - ROUNDING <= value <= high + ROUNDING
+
+    def _range_text(self, metric: str) -> str:
+        low, high = self.ranges[metric]
+        return f"[{low:g}, {high:g}]"
+
     def __repr__(self) -> str:
         """Return the table and the verdict as text."""
         lines = [f"Assumption ladder (target: {self.target})", ladder_text(self), "", self.verdict]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = [[cell.replace(" [", "\n[") for cell in row] for row in ladder_rows(self)]
         return table_html(
             ["rung", "assumes", *self.metrics, "interval"],
-            rows,
+            on_two_lines(ladder_rows(self)),
             caption=f"Assumption ladder (target: {self.target})",
             notes=[self.verdict, *left_out_sentences(self), *self.notes],
         )
@@ -138,11 +173,8 @@ def ladder_rows(steps: Ladder, ci_prob: float = CI_PROB) -> list[list[str]]:
     rows = []
     for rung, result in steps.results.items():
         records = result.records(ci_prob)
-        given = {
-            metric: estimate_text(records[metric]) for metric in steps.metrics if metric in records
-        }
-        cells = [given.get(metric, NOT_GIVEN) for metric in steps.metrics]
-        first = records[next(iter(given))]
+        cells = metric_cells(records, steps.metrics)
+        first = next(records[metric] for metric in steps.metrics if metric in records)
         kind = kind_text(first["ci_prob"], first["ci_kind"], first["statement"])
         rows.append([rung, steps.assumptions[rung], *cells, kind])
     if steps.truth is not None:
@@ -167,11 +199,8 @@ def ladder_text(steps: Ladder, ci_prob: float = CI_PROB) -> str:
         Lines of equal columns; many metrics stand in blocks, one below the other.
     """
     rows = ladder_rows(steps, ci_prob)
-    n_blocks = math.ceil(len(steps.metrics) / MOST_COLUMNS)
-    size = math.ceil(len(steps.metrics) / n_blocks)
     blocks = []
-    for start in range(0, len(steps.metrics), size):
-        names = steps.metrics[start : start + size]
-        cells = [[row[0], *row[2 + start : 2 + start + len(names)], row[-1]] for row in rows]
-        blocks.append(text_table(["rung", *names, "interval"], cells))
+    for block in metric_blocks(len(steps.metrics)):
+        cells = [[rung, *given[block], kind] for rung, _, *given, kind in rows]
+        blocks.append(text_table(["rung", *steps.metrics[block], "interval"], cells))
     return "\n\n".join(blocks)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -85,6 +85,9 @@ class Result(Mapping[str, Any]):
     notes: tuple[str, ...] = ()
     ess: float = field(default=math.nan, kw_only=True)
     methods: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    #: Columns of the short table: those that hold numbers, and what its text adds.
+    _numbers: ClassVar[tuple[str, ...]] = ("mean", "sd", "low", "high")
+    _in_text: ClassVar[tuple[str, ...]] = ("statement", "undefined_prob")
     #: Rows already computed: views ask for the same quantiles again and again.
     _known_rows: dict[float, dict[str, dict[str, Any]]] = field(
         default_factory=dict, init=False, kw_only=True
@@ -201,9 +204,9 @@ class Result(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return the short table as text."""
-        frame = self.summary()[["mean", "sd", "low", "high", "statement", "undefined_prob"]]
+        frame = self.summary()[[*self._numbers, *self._in_text]]
         head = f"{type(self).__name__}: {self.method} (target: {self.target})"
-        lines = [head, self.assumption, frame.round(4).to_string()]
+        lines = [head, self.assumption, frame.round(4).to_string(), *undefined_sentences(self)]
         if self.notes:
             lines.append(f"{len(self.notes)} in `.notes`: what these numbers mean")
         return "\n".join(lines)
@@ -213,15 +216,10 @@ class Result(Mapping[str, Any]):
         rows = [
             [
                 metric,
-                *(number_text(row[key]) for key in ("mean", "sd", "low", "high")),
+                *(number_text(row[key]) for key in self._numbers),
                 kind_text(row["ci_prob"], row["ci_kind"], row["statement"]),
             ]
             for metric, row in records.items()
-        ]
-        lost = [
-            undefined(metric, row["undefined_prob"], row["undefined_reason"])
-            for metric, row in records.items()
-            if row["undefined_prob"] > 0
         ]
         worth = "" if math.isnan(self.ess) else f" (worth {self.ess:,.0f} of equal weight)"
         facts = (
@@ -229,11 +227,31 @@ class Result(Mapping[str, Any]):
             f"missing. Assumption: {self.assumption}."
         )
         return table_html(
-            ["metric", "mean", "sd", "low", "high", "interval"],
+            ["metric", *self._numbers, "interval"],
             rows,
             caption=self.method,
-            notes=[facts, *lost, *self.notes],
+            notes=[facts, *undefined_sentences(self), *self.notes],
         )
+
+
+def undefined_sentences(result: Result) -> list[str]:
+    """Return which metrics of a result may be 0/0, how often and when.
+
+    Parameters
+    ----------
+    result : Estimates or Bounds
+        The result.
+
+    Returns
+    -------
+    list of str
+        A sentence for each such metric.
+    """
+    return [
+        undefined(metric, row["undefined_prob"], row["undefined_reason"])
+        for metric, row in result.records().items()
+        if row["undefined_prob"] != 0  # nan too: bounds know that it happens, not how often
+    ]
 
 
 def _plain(value: Any) -> Any:

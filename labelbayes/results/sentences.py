@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 from scipy.special import ndtr
@@ -257,7 +258,7 @@ def undefined(metric: str, prob: float, reason: str) -> str:
     metric : str
         Its name.
     prob : float
-        Probability that it is undefined.
+        Probability that it is undefined; nan for bounds, which give some completions none.
     reason : str
         When.
 
@@ -268,6 +269,8 @@ def undefined(metric: str, prob: float, reason: str) -> str:
     """
     if prob >= 1.0:
         return f"{metric} is undefined here: {reason}."
+    if math.isnan(prob):
+        return f"Some completions leave {metric} undefined ({reason}); its bounds are for the rest."
     share = f"{prob:.1%}" if prob >= 5e-4 else f"a share {prob:.1g}"
     return (
         f"In {share} of completions {metric} is undefined ({reason}); all numbers here are for "
@@ -322,6 +325,22 @@ def no_chance(share: float) -> str:
         f"{share:.1%} of the rows had no chance of a label. Nothing here speaks about them: the "
         "target is the other rows."
     )
+
+
+def not_counted(estimates: Sequence[str]) -> str:
+    """Return which estimates no labels could give, so that no assumption moves a metric there.
+
+    Parameters
+    ----------
+    estimates : sequence of str
+        Metric, estimator, value and range of each.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    return f"Not counted, since no labels give such a value: {', '.join(estimates)}."
 
 
 def disagreement(first: str, second: str, metric: str) -> str:

@@ -148,3 +148,6 @@ def test_faults_are_named(evaluation, given) -> None:
         build_imputation(labeled, impute(labeled), concentration=1)
     with pytest.raises(ValueError, match="must be made from this evaluation"):
         build_imputation(labeled, given, concentration=1)
+    other = EvaluationSet(evaluation.y_true, np.roll(evaluation.y_score, 1))
+    with pytest.raises(ValueError, match="`imputation` must know the scores of this evaluation"):
+        build_imputation(evaluation, impute(other, rng=0), concentration=1)

@@ -1,5 +1,6 @@
 import logging
 import warnings
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,7 @@ from labelbayes.bayes.imputation import build_imputation
 from labelbayes.bayes.model import LabelModel
 from labelbayes.bayes.posterior import Posterior
 from labelbayes.bayes.sampling import sample
-from labelbayes.bayes.stack import az
+from labelbayes.bayes.stack import az, pm
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.simulate import simulate_scores
@@ -132,6 +133,17 @@ def test_a_model_without_data_is_drawn_forward(forward, monkeypatch) -> None:
 @pytest.mark.filterwarnings("ignore::labelbayes.bayes.convergence.SamplingWarning")
 def test_one_forward_draw_has_its_shape(forward) -> None:
     assert sample(forward, draws=1, chains=1, rng=0).dataset["f1"].shape == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::labelbayes.bayes.convergence.SamplingWarning")
+@pytest.mark.parametrize("draws", [1, 5])
+def test_a_parameter_with_dims_is_drawn_forward(forward, draws) -> None:
+    # Its shape is known once it is drawn: to PyMC its length is that of a coordinate.
+    with pm.Model(coords={"decision": ["negative", "positive"]}) as edited:
+        pm.Beta("mean_p", 2, 2, dims="decision")
+    drawn = sample(replace(forward, model=edited), draws=draws, chains=2, rng=0)
+    assert drawn.dataset["mean_p"].dims == ("chain", "draw", "decision")
+    assert drawn.dataset["mean_p"].shape == (2, draws, 2)
 
 
 def test_targets_order_their_widths(posterior) -> None:

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
+from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
 from labelbayes.laws.pemi import estimate_pemi
@@ -21,13 +22,13 @@ from labelbayes.results.mixture import MixtureLaw
 COIN = DiscreteLaw(np.array([0.75, 1.0]), np.array([0.4, 0.6]))
 
 
-def _laws(n_rows=400, n_refits=0, metrics=("accuracy", "recall", "f1")):
+def _laws(n_rows=400, n_refits=0, metrics=("accuracy", "recall", "f1"), method="exact"):
     rng = np.random.default_rng(5)
     score = rng.random(n_rows)
     label = np.where(rng.random(n_rows) < 0.5, np.nan, rng.random(n_rows) < score)
     evaluation = EvaluationSet(label, score)
     belief = impute(evaluation, "histogram", n_refits=n_refits, rng=1)
-    return estimate_pemi(evaluation, belief, metrics=metrics)
+    return estimate_pemi(evaluation, belief, metrics=metrics, method=method, rng=2)
 
 
 def _stems(ax):
@@ -176,9 +177,49 @@ def test_a_dark_page_gets_light_text() -> None:
     assert own.xaxis.label.get_color() == "#e6edf3"
 
 
+def test_estimates_name_the_axis() -> None:
+    estimates = _laws(40)
+    for name in estimates:
+        ax, twin = plot_law(estimates, metric=name), plot_law(estimates[name], metric=name)
+        assert _picture(ax) == _picture(twin)
+        assert ax.get_xlabel() == name
+    assert plot_law(estimates).get_xlabel() == "accuracy"  # the first, as in other figures
+    drawn = _laws(40, method="sampled")
+    assert plot_law(drawn, metric="recall").get_xlabel() == "recall"
+    with pytest.raises(ValueError, match="`metric` must be one of 'accuracy', 'recall', 'f1'"):
+        plot_law(estimates, metric="precision")
+
+
+@pytest.mark.parametrize("n_refits", [0, 5])
+def test_an_exact_law_of_counts_names_itself(n_refits: int) -> None:
+    estimates = _laws(40, n_refits=n_refits)
+    for name, law in estimates.items():
+        assert plot_law(law).get_xlabel() == name
+    assert plot_law(estimates["recall"], metric="sensitivity").get_xlabel() == "sensitivity"
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        COIN,
+        MixtureLaw((NormalLaw(0.4, 0.05), NormalLaw(0.6, 0.05))),
+        # What is no single metric has no name, whatever its parts are called.
+        MixtureLaw((_laws(40)["recall"], _laws(40)["f1"])),
+        MixtureLaw((_laws(40)["recall"], COIN)),
+    ],
+)
+def test_a_law_without_a_name_is_a_metric(law) -> None:
+    assert plot_law(law).get_xlabel() == "metric"
+
+
 def test_something_else_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"`law` must be the law of one metric; got Estimates\. .*"):
-        plot_law(_laws(40))
+    bounds = bound_worst_case(EvaluationSet([1, 0, None], [0.9, 0.2, 0.8]))
+    with pytest.raises(TypeError) as raised:
+        plot_law(bounds)
+    assert str(raised.value) == (
+        "`law` must be the law of one metric, or estimates; got Bounds. Pick one by name, e.g. "
+        "`estimates['recall']`."
+    )
 
 
 OTHER_VALUES = {

@@ -216,6 +216,17 @@ def test_the_text_holds_the_ladder_and_reasons_once() -> None:
         assert poor.count(reason) == 1
 
 
+def test_what_the_verdict_does_not_count_has_a_line_of_its_own() -> None:
+    seen = np.where(np.asarray(KNOWN, dtype=float) == 1, 0.15, 0.6)
+    report = build_report(evaluation_set(), metrics=METRICS, propensity=seen, rng=0)
+    assert ". Not counted, since no labels give such a value: " in report.verdict
+    page = report_html(report)
+    (verdict,) = re.findall(r'<p class="verdict">(.*?)</p>', page, re.DOTALL)
+    lines = html.unescape(verdict).split("<br>")
+    assert [line.split()[0] for line in lines] == ["From", "recall", "Not"]
+    assert " ".join(lines) == report.verdict
+
+
 def test_nothing_missing_is_said() -> None:
     report = build_report(truth_set(), metrics=METRICS, rng=0)
     assert "No label is missing" in report.verdict

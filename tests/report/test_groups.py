@@ -238,7 +238,11 @@ def test_page_text_and_json_agree(target: str) -> None:
     for (name, metric), row in table.iterrows():
         assert row["low"] == shown[name]["estimates"]["metrics"][metric]["low"]
         assert row["worst_high"] == shown[name]["bounds"]["metrics"][metric]["high"]
+    differences = report.groups.differences
     assert len(report.groups.difference_table()) == 3 * len(COUNTED)
+    assert report.groups.difference_table().equals(differences.summary())
+    assert set(differences.notes) <= set(read["notes"])
+    assert differences.notes == (multiplicity(3, "pairs of groups"),)
 
 
 def test_names_are_escaped_on_the_page_and_cut_in_the_terminal() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 
 import arviz
 import numpy as np
 import pytest
 
+from labelbayes._html import number_text
 from labelbayes.bounds.worst_case import bound_worst_case
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.impute import impute
@@ -98,6 +100,37 @@ def test_a_notebook_says_what_is_undefined() -> None:
     assert "precision is undefined here: no row is predicted positive." in page
     assert "In 49.0% of completions recall is undefined (no row is positive)" in page
     assert "undefined" not in exact()._repr_html_()
+
+
+@pytest.mark.parametrize("name", [name for name in RESULTS if "bounds" in name])
+def test_bounds_show_only_what_bounds_have(name: str) -> None:
+    result = RESULTS[name]()
+    text, page = repr(result), result._repr_html_()
+    # Ends are nan where nothing defines the metric, and there alone.
+    n_undefined = sum(math.isnan(span.low) for span in result.values())
+    assert text.lower().split().count("nan") == 2 * n_undefined
+    assert [word for word in text.splitlines()[2].split() if word in COLUMNS] == [
+        *("low", "high", "statement")
+    ]
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", page)
+    assert heads == ["metric", "low", "high", "interval"]
+    for part in (part for span in result.values() for part in (span.low, span.high)):
+        assert f">{number_text(part)}</td>" in page
+    # The table that a program reads keeps its columns, and laws show theirs.
+    assert result.summary().columns.tolist() == COLUMNS
+    law = exact()
+    assert "mean" in repr(law)
+    assert ">mean</th>" in law._repr_html_()
+
+
+def test_bounds_say_that_some_completions_are_undefined() -> None:
+    result = bound_worst_case(RARE, metrics=METRICS)
+    for shown in (repr(result), result._repr_html_()):
+        assert "precision is undefined here: no row is predicted positive." in shown
+        assert "Some completions leave recall undefined (no row is positive)" in shown
+        assert "accuracy is" not in shown
+    defined = bound_worst_case(MIXED, metrics=METRICS)
+    assert "undefined" not in repr(defined) + defined._repr_html_()
 
 
 def test_summary_follows_ci_prob() -> None:
