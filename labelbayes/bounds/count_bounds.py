@@ -216,7 +216,8 @@ def counts_at(evaluation: EvaluationSet, threshold: float | None) -> Counts:
     evaluation : EvaluationSet
         The rows.
     threshold : float or None
-        Rows that score at least this are called positive; None stands for their decisions.
+        Rows that score at least this, in the precision of the scores, are called positive; None
+        stands for their decisions.
 
     Returns
     -------
@@ -234,14 +235,7 @@ def counts_at(evaluation: EvaluationSet, threshold: float | None) -> Counts:
         raise ValueError(
             "`threshold` needs scores; this evaluation has decisions alone. Leave it out."
         )
-    cut = check_real("threshold", threshold)
-    return EvaluationSet(
-        evaluation.y_true,
-        evaluation.y_score,
-        threshold=cut,
-        pos_label=1,
-        count=evaluation.count,
-    ).counts
+    return evaluation._cut_at(check_real("threshold", threshold)).counts
 
 
 def largest_step(beta: BetaRange) -> int:

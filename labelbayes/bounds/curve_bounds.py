@@ -232,8 +232,8 @@ class CurveBounds:
         Parameters
         ----------
         threshold : float, optional
-            Rows that score at least this are called positive; None stands for the decisions of
-            the evaluation.
+            Rows that score at least this are called positive, compared in the precision in which
+            the scores were given; None stands for the decisions of the evaluation.
         metrics : sequence of str or CountMetric, optional
             None stands for accuracy, precision, recall and f1.
 

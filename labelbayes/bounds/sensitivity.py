@@ -82,7 +82,8 @@ def bound_tilt(
     Raises
     ------
     ValueError
-        If `max_odds_ratio` is below 1, a metric ranks, or an option is none of those above.
+        If `max_odds_ratio` is below 1, a metric ranks, the imputation was made for other rows or
+        scores, or an option is none of those above.
     TypeError
         If an argument is of the wrong type.
 
@@ -214,7 +215,8 @@ def tipping_odds_ratio(
     Raises
     ------
     ValueError
-        If the metric is no count metric, or `prob` outside (0, 1).
+        If the metric is no count metric, the imputation was made for other rows or scores, or
+        `prob` outside (0, 1).
     TypeError
         If an argument is of the wrong type.
 

@@ -21,6 +21,8 @@ from labelbayes.data.columns import (
     as_scores,
     check_same_rows,
 )
+from labelbayes.data.cutoffs import decide
+from labelbayes.data.group_parts import GroupParts
 from labelbayes.data.labels import read_labels
 from labelbayes.data.notes import describe_decisions, describe_labels, describe_scores
 
@@ -74,7 +76,8 @@ class EvaluationSet:
         Score that rises with P(positive): any finite real number, any unit.
     y_pred : array_like, shape (n_rows,), optional
         Decisions, complete, in the labels of `y_true`. Default: ``y_score >= threshold``,
-        compared in the precision of `y_score` as NumPy does, whatever the container.
+        compared in the precision of `y_score` as NumPy does, whatever the container: 0.7 is
+        reached by a float32 score that says 0.7.
     threshold : float, default 0.5
         In the units of `y_score`.
     pos_label : scalar, optional
@@ -92,7 +95,7 @@ class EvaluationSet:
     y_true : ndarray of float, shape (n_rows,)
         1 positive, 0 negative, nan missing. All arrays are read-only copies.
     y_score : ndarray of float, shape (n_rows,), or None
-        Scores.
+        Scores, each exactly the number that was given.
     y_pred : ndarray of int8, shape (n_rows,)
         Decisions, 1 positive.
     threshold : float
@@ -140,6 +143,8 @@ class EvaluationSet:
     count: IntArray
     _said: tuple[str, ...] = field(default=())
     _is_thresholded: bool = field(default=False)
+    #: In which the scores came: a cutoff is rounded to it.
+    _precision: np.dtype[np.floating] = field(default=np.dtype(np.float64))
 
     def __init__(
         self,
@@ -168,18 +173,17 @@ class EvaluationSet:
         labels, decisions, said = read_labels(
             columns["y_true"], columns.get("y_pred"), pos_label=pos_label, missing=missing
         )
-        scores = as_scores("y_score", columns["y_score"]) if "y_score" in columns else None
+        scores, precision = None, np.dtype(np.float64)
+        if "y_score" in columns:
+            given_scores = as_scores("y_score", columns["y_score"])
+            scores, precision = np.array(given_scores, dtype=np.float64), given_scores.dtype
         if decisions is None:
             assert scores is not None
-            # As NumPy compares: float32(0.7) reaches 0.7, since both are that float32.
-            with np.errstate(over="ignore"):
-                rounded = float(scores.dtype.type(threshold))
-            threshold = rounded if np.isfinite(rounded) else threshold
-            decisions = (scores.astype(np.float64) >= threshold).astype(np.int8)
+            decisions, threshold = decide(scores, threshold, precision)
         n_rows = len(labels)
         self._fill(
             y_true=labels,
-            y_score=None if scores is None else np.array(scores, dtype=np.float64),
+            y_score=scores,
             y_pred=decisions,
             threshold=threshold,
             pos_label=pos_label,
@@ -191,6 +195,7 @@ class EvaluationSet:
             ),
             _said=said,
             _is_thresholded="y_pred" not in columns,
+            _precision=precision,
         )
 
     def _fill(self, **fields: Any) -> None:
@@ -206,19 +211,27 @@ class EvaluationSet:
         self, rows: IntArray, y_true: FloatArray | None = None, count: IntArray | None = None
     ) -> EvaluationSet:
         """Return the rows at `rows`, with other labels or multiplicities where they are given."""
-        taken = object.__new__(EvaluationSet)
-        taken._fill(
+        return self._with(
             y_true=self.y_true[rows] if y_true is None else y_true,
             y_score=None if self.y_score is None else self.y_score[rows],
             y_pred=self.y_pred[rows],
-            threshold=self.threshold,
-            pos_label=self.pos_label,
             group=None if self.group is None else self.group[rows],
             count=self.count[rows] if count is None else count,
             _said=(),
-            _is_thresholded=self._is_thresholded,
         )
-        return taken
+
+    def _with(self, **changes: Any) -> EvaluationSet:
+        """Return the same rows with some fields changed; the read-only arrays are shared."""
+        changed = object.__new__(EvaluationSet)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        changed._fill(**{**fields, **changes})
+        return changed
+
+    def _cut_at(self, threshold: float) -> EvaluationSet:
+        """Return the same rows, which must have scores, with the decisions of another cutoff."""
+        assert self.y_score is not None  # the caller asks before
+        decisions, cutoff = decide(self.y_score, threshold, self._precision)
+        return self._with(y_pred=decisions, threshold=cutoff, _is_thresholded=True)
 
     @property
     def n_rows(self) -> int:
@@ -291,10 +304,7 @@ class EvaluationSet:
         >>> EvaluationSet([1, 0], [0.9, 0.2]).with_notes(("Read twice.",)).notes
         ('Read twice.',)
         """
-        noted = object.__new__(EvaluationSet)
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        noted._fill(**{**fields, "_said": (*notes, *self._said)})
-        return noted
+        return self._with(_said=(*notes, *self._said))
 
     def subset(self, mask: npt.ArrayLike) -> EvaluationSet:
         """Return the rows where `mask` is true.
@@ -337,7 +347,7 @@ class EvaluationSet:
         Returns
         -------
         dict of str to EvaluationSet
-            In the order of the names, ``"(missing)"`` last.
+            In the order of the names, ``"(missing)"`` last; a notebook shows it as a table.
 
         Raises
         ------
@@ -354,7 +364,8 @@ class EvaluationSet:
             raise ValueError("`group` must be given to split by it; this set has none.")
         codes, names = pd.factorize(self.group, sort=True)
         rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-        parts = {str(name): self._take(part) for name, part in zip(names, rows, strict=True)}
+        named = zip(names, rows, strict=True)
+        parts = GroupParts({str(name): self._take(part) for name, part in named})
         if MISSING_GROUP in parts:
             parts[MISSING_GROUP] = parts.pop(MISSING_GROUP)
         return parts

@@ -48,6 +48,7 @@ class Imputation:
         P(y = 1) of each bin: first the fit, then each refit.
     score : ndarray of float, shape (n_rows,), or None
         The score that `p` uses (the decision where there is none); None where it uses none.
+        Estimators take `p` only with an evaluation of this score, or one whose score it knows.
     features : DataFrame, shape (n_rows, k), or None
         What `p` uses beside the score; beside a given array, what it is said to use.
     row_refits : RowRefits or None

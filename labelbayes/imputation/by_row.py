@@ -132,7 +132,7 @@ def _for_platt(features: Features | None) -> list[FloatArray]:
 
 
 def _name_columns(features: Features) -> str:
-    names = [str(name) for name in features.frame.columns]
+    names = features.names
     if len(names) > _MOST_NAMES:
         return f" and {len(names)} features"
     return "".join(f", {name}" for name in names[:-1]) + f" and {names[-1]}"

@@ -1,4 +1,4 @@
-"""Columns that p uses beside the score: read, encoded, and asked what they determine."""
+"""Tables of features: read, encoded as numbers, and asked which further columns they settle."""
 
 from __future__ import annotations
 
@@ -22,19 +22,27 @@ FeaturesLike = pd.DataFrame | npt.ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Columns beside the score.
+    """Columns that a model uses.
 
     Parameters
     ----------
     frame : DataFrame, shape (n_rows, k)
         The columns as given.
     encoded : ndarray of float, shape (n_rows, n_encoded)
-        The same as numbers: a text column as one column of 0 and 1 per text, in sorted order;
-        times in days.
+        The same as numbers, times in days; a column of text or categories as one column of 0 and
+        1 per text, in sorted order.
+    encoded_names : tuple of str, length n_encoded
+        The name of the column, with the text after ``=`` where there is one.
     """
 
     frame: pd.DataFrame
     encoded: FloatArray
+    encoded_names: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns as given."""
+        return tuple(str(name) for name in self.frame.columns)
 
     @property
     def is_indicator(self) -> BoolArray:
@@ -42,15 +50,21 @@ class Features:
         return np.asarray(((self.encoded == 0) | (self.encoded == 1)).all(axis=0))
 
 
-def read_features(features: FeaturesLike, n_rows: int) -> Features:
+def read_features(
+    features: FeaturesLike, n_rows: int, *, argument: str = "features", stem: str = "feature_"
+) -> Features:
     """Return columns as they were given and as numbers.
 
     Parameters
     ----------
     features : DataFrame or array_like, shape (n_rows,) or (n_rows, k)
-        Numbers, bools, times or text, nothing missing.
+        Numbers, bools, times, text or categories, nothing missing.
     n_rows : int
         Rows expected.
+    argument : str, default "features"
+        Argument name, for the sentence of an error.
+    stem : str, default "feature_"
+        Columns of an array are named by it and their number; a single one by it alone.
 
     Returns
     -------
@@ -62,89 +76,106 @@ def read_features(features: FeaturesLike, n_rows: int) -> Features:
     ValueError
         If the shape is wrong, a value is missing or infinite, two columns have one name, or a
         column has more than 200 different texts.
+    TypeError
+        If `features` is no table, or a cell a collection.
 
     Examples
     --------
-    >>> read_features(pd.DataFrame({"age": [30, 40], "site": ["b", "a"]}), 2).encoded
+    >>> read = read_features(pd.DataFrame({"age": [30, 40], "site": ["b", "a"]}), 2)
+    >>> read.encoded
     array([[30.,  0.,  1.],
            [40.,  1.,  0.]])
+    >>> read.encoded_names
+    ('age', 'site=a', 'site=b')
     """
-    frame = _as_frame(features)
+    frame = _as_frame(features, argument, stem)
     if len(frame) != n_rows or frame.shape[1] == 0:
         raise ValueError(
-            f"`features` must have one row per row of the evaluation and at least one column, "
+            f"`{argument}` must have one row per row of the evaluation and at least one column, "
             f"shape ({n_rows}, k); got {frame.shape}."
         )
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise ValueError(
-            f"`features` must have one column per name; got {twice[0]!r} twice. Rename one."
+            f"`{argument}` must have one column per name; got {twice[0]!r} twice. Rename one."
         )
-    encoded = [_encode(f"features[{name!r}]", column) for name, column in _columns(frame)]
-    return Features(frame, read_only(np.column_stack(encoded)))
+    encoded: list[FloatArray] = []
+    names: list[str] = []
+    for name in frame.columns:
+        numbers, levels = _encode(argument, str(name), frame[name])
+        encoded.append(numbers)
+        names += [f"{name}={level}" for level in levels] or [str(name)]
+    return Features(frame, read_only(np.column_stack(encoded)), tuple(names))
 
 
-def _as_frame(features: FeaturesLike) -> pd.DataFrame:
+def _as_frame(features: FeaturesLike, argument: str, stem: str) -> pd.DataFrame:
     if isinstance(features, pd.DataFrame):
         return features.reset_index(drop=True).copy()
-    if isinstance(features, pd.Series):
-        name = "feature" if features.name is None else features.name
-        return features.reset_index(drop=True).to_frame(name)
-    try:
-        array = np.asarray(features)
-    except ValueError as error:
-        raise ValueError(
-            "`features` must be a DataFrame or an array of shape (n_rows, k); got rows of "
-            "different lengths."
-        ) from error
+    single = stem.removesuffix("_")
+    if isinstance(features, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+        column = pd.Series(features).reset_index(drop=True)
+        return column.to_frame(single if column.name is None else column.name)
+    # Words beside numbers would make words of these.
+    array = np.asarray(features, dtype=object if isinstance(features, (list, tuple)) else None)
     if np.ma.is_masked(features):
         hidden = np.ma.getmaskarray(np.ma.asarray(features))
         array = array.astype(object)
         array[hidden] = None
-    if array.ndim == 1:
-        return pd.DataFrame({"feature": array}).infer_objects()
-    if array.ndim != 2:
-        raise ValueError(
-            f"`features` must be a DataFrame or an array of shape (n_rows, k); got shape "
-            f"{array.shape}."
+    if array.ndim == 0:
+        raise TypeError(
+            f"`{argument}` must be a DataFrame or an array of shape (n_rows, k); got "
+            f"{type(features).__name__}."
         )
-    frame = pd.DataFrame(array, columns=[f"feature_{j}" for j in range(array.shape[1])])
+    is_ragged = array.ndim == 1 and any(
+        isinstance(cell, (list, tuple, np.ndarray)) for cell in array[:2]
+    )
+    if is_ragged or array.ndim > 2:
+        found = "rows of different lengths" if is_ragged else f"shape {array.shape}"
+        raise ValueError(
+            f"`{argument}` must be a DataFrame or an array of shape (n_rows, k); got {found}."
+        )
+    if array.ndim == 1:
+        return pd.DataFrame({single: array}).infer_objects()
+    frame = pd.DataFrame(array, columns=[f"{stem}{j}" for j in range(array.shape[1])])
     return frame.infer_objects()
 
 
-def _columns(frame: pd.DataFrame) -> list[tuple[str, Column]]:
-    """Return name and values of each column, refusing what is missing or infinite."""
-    found = []
-    for name in frame.columns:
-        column = as_column(f"features[{name!r}]", frame[name])
-        bad = column.is_missing
-        if column.values.dtype.kind == "f":
-            bad = bad | ~np.isfinite(column.values)
-        if bad.any():
-            raise ValueError(
-                f"`features` must hold no missing or infinite values; column {name!r} has one at "
-                f"row {int(np.argmax(bad))} ({int(bad.sum())} in all). Fill them, or give them a "
-                "text of their own such as '(missing)'."
-            )
-        found.append((str(name), column))
-    return found
+def _encode(argument: str, name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
+    """Return a column as numbers, shape (n_rows, width), and the texts that it was split by."""
+    column = as_column(f"{argument}[{name!r}]", values)
+    # What was declared a category is one, numbers for names or not.
+    is_category = isinstance(values.dtype, pd.CategoricalDtype)
+    numbers = None if is_category else _as_numbers(f"{argument}[{name!r}]", column)
+    bad = column.is_missing if numbers is None else ~np.isfinite(numbers)
+    if bad.any():
+        where = int(np.argmax(bad))
+        found = "nan" if column.is_missing[where] else column.values[where]
+        raise ValueError(
+            f"`{argument}` must hold no missing or infinite values; column {name!r} has {found} at "
+            f"row {where} ({int(bad.sum())} such values). Fill them in, with a column that says "
+            "where, or give them a text of their own such as '(missing)'."
+        )
+    if numbers is not None:
+        return numbers[:, None], []
+    try:
+        code, levels = pd.factorize(as_groups(column))
+    except TypeError:
+        raise TypeError(
+            f"`{argument}` must hold one number or text per cell; column {name!r} holds "
+            "collections."
+        ) from None
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"`{argument}` must hold at most {MOST_LEVELS} different texts per column, each of "
+            f"which gets an effect of its own; column {name!r} has {len(levels):,}. Group them, "
+            "or pass numbers."
+        )
+    order = np.argsort(levels.astype(str))
+    return (code[:, None] == order).astype(np.float64), levels[order].tolist()
 
 
-def as_numbers(name: str, column: Column) -> FloatArray | None:
-    """Return a column as floats, times in days; None where it holds text.
-
-    Parameters
-    ----------
-    name : str
-        Argument name.
-    column : Column
-        Values.
-
-    Returns
-    -------
-    ndarray of float, shape (n_rows,), or None
-        Numbers, nan where missing.
-    """
+def _as_numbers(name: str, column: Column) -> FloatArray | None:
+    """Return a column as floats, times in days, nan where missing; None where it holds text."""
     kind = column.values.dtype.kind
     if kind in "mM":
         exact = column.values.astype(f"{kind}8[ns]").astype(np.int64)
@@ -153,20 +184,6 @@ def as_numbers(name: str, column: Column) -> FloatArray | None:
         return np.asarray(as_reals(name, column), dtype=np.float64)
     except TypeError:
         return None
-
-
-def _encode(name: str, column: Column) -> FloatArray:
-    """Return one or several columns of numbers, shape (n_rows, width)."""
-    numbers = as_numbers(name, column)
-    if numbers is not None:
-        return numbers[:, None]
-    code, levels = pd.factorize(as_groups(column, name=name))
-    if len(levels) > MOST_LEVELS:
-        raise ValueError(
-            f"`{name}` must hold at most {MOST_LEVELS} different texts, each of which gets an "
-            f"effect of its own; got {len(levels):,}. Group them, or pass numbers."
-        )
-    return np.asarray(code[:, None] == np.argsort(levels.astype(str)), dtype=np.float64)
 
 
 def add_decision(features: Features | None, evaluation: EvaluationSet) -> Features | None:
@@ -195,13 +212,15 @@ def add_decision(features: Features | None, evaluation: EvaluationSet) -> Featur
         return features
     decision = evaluation.y_pred.astype(np.float64)
     if features is None:
-        return Features(pd.DataFrame({"decision": evaluation.y_pred}), decision[:, None])
+        frame = pd.DataFrame({"decision": evaluation.y_pred})
+        return Features(frame, decision[:, None], ("decision",))
     if (features.encoded == decision[:, None]).all(axis=0).any():
         return features
     name = "decision" if "decision" not in features.frame else "decision of the evaluation"
     return Features(
         features.frame.assign(**{name: evaluation.y_pred}),
         np.column_stack([features.encoded, decision]),
+        (*features.encoded_names, name),
     )
 
 
@@ -225,7 +244,7 @@ def determines(numeric: Sequence[FloatArray], indicators: FloatArray, column: Co
         texts are sums of indicators. An arbitrary function of a numeric column with distinct
         values would be any column whatever, and is none that p knows.
     """
-    numbers = None if column.is_missing.any() else as_numbers("values", column)
+    numbers = None if column.is_missing.any() else _as_numbers("values", column)
     code, levels = pd.factorize(as_groups(column, name="values") if numbers is None else numbers)
     is_short = len(levels) <= MOST_LEVELS
     if len(levels) == 1 or (is_short and _adds_up(indicators, code, len(levels))):

@@ -82,8 +82,9 @@ def impute(
         predicted positive to rows predicted negative, where the bin has labels of both. "platt"
         takes a decision that does not follow from the score as one more feature.
     features : DataFrame or array_like, shape (n_rows,) or (n_rows, k), optional
-        What p is to know beside the score: another model's score, the group, the time. A text
-        column gets an effect per text (at most 200), pulled together where labels are few.
+        What p is to know beside the score: another model's score, the group, the time. A column
+        of text or categories gets an effect per text (at most 200), pulled together where labels
+        are few.
         Numbers in [0, 1] enter "platt" by their logit. Beside a given array they say what your
         probabilities know.
     n_refits : int >= 0, default 50

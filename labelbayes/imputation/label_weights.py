@@ -12,6 +12,7 @@ import numpy.typing as npt
 from labelbayes._checks import FloatArray, IntArray
 from labelbayes.data.columns import as_column, as_groups, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.data.full_columns import read_full_column
 
 #: Clusters with labels below which their bootstrap is known to be too narrow.
 FEW_CLUSTERS = 20
@@ -184,8 +185,9 @@ def weigh_labels(
         scale = scale * (count.sum() / (count @ scale))
     cluster = None
     if clusters is not None:
-        cluster = _read_clusters(clusters, evaluation.n_rows)[rows]
-        names, cluster = np.unique(cluster, return_inverse=True)
+        column = read_full_column("clusters", clusters, evaluation.n_rows)
+        named = as_groups(column, name="clusters").astype(str)[rows]
+        names, cluster = np.unique(named, return_inverse=True)
         if len(names) == 1:
             raise ValueError(
                 "`clusters` must set at least two clusters of labeled rows apart; all labels are "
@@ -198,7 +200,11 @@ def _read_weights(
     sample_weight: npt.ArrayLike, evaluation: EvaluationSet, rows: IntArray
 ) -> FloatArray:
     column = as_column("sample_weight", sample_weight)
-    _check_length("sample_weight", len(column), evaluation.n_rows)
+    if len(column) != evaluation.n_rows:
+        raise ValueError(
+            "`sample_weight` must have one value per row of the evaluation, "
+            f"{evaluation.n_rows}; got {len(column)}."
+        )
     every = np.asarray(as_reals("sample_weight", column), dtype=np.float64)
     scale = every[rows]
     bad = ~((scale >= 0) & np.isfinite(scale))
@@ -216,22 +222,3 @@ def _read_weights(
         )
     # In units of the largest first, so that no sum of finite weights overflows.
     return scale / scale.max() if len(rows) else scale
-
-
-def _read_clusters(clusters: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
-    column = as_column("clusters", clusters)
-    _check_length("clusters", len(column), n_rows)
-    if column.is_missing.any():
-        raise ValueError(
-            f"`clusters` must name a cluster in every row; got none at row "
-            f"{int(np.argmax(column.is_missing))} ({int(column.is_missing.sum())} in all). Give a "
-            "row that is alone a cluster of its own."
-        )
-    return as_groups(column, name="clusters").astype(str)
-
-
-def _check_length(name: str, length: int, n_rows: int) -> None:
-    if length != n_rows:
-        raise ValueError(
-            f"`{name}` must have one value per row of the evaluation, {n_rows}; got {length}."
-        )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
 
 import numpy as np
 
-from labelbayes._checks import CI_PROB, FloatArray
+from labelbayes._checks import CI_PROB
 from labelbayes.imputation.belief import Imputation
+from labelbayes.laws.metric_differences import MetricDifferences
 from labelbayes.laws.row_draws import check_drawable
 from labelbayes.metrics.registry import Metric, split_metrics
 from labelbayes.results.distribution import DrawsLaw, Law
@@ -18,35 +18,9 @@ from labelbayes.results.sampled import SampledLaw, draws_text
 from labelbayes.results.sentences import Target, population, predictive
 
 
-class _LawSource(Protocol):
-    """What is known of the differences of some kind of metrics."""
-
-    def exact_law(self, metric: Any) -> Law | None:
-        """Return the exact law, None where the list of its values would be too long."""
-
-    def normal_law(self, metric: Any) -> Law:
-        """Return a matched normal law."""
-
-    def undefined(self, metric: Any) -> tuple[float, str]:
-        """Return the probability that the difference is undefined, and when it is."""
-
-    def moments(self, metric: Any) -> tuple[float, float]:
-        """Return exact mean and standard deviation, nan where they are not known."""
-
-    def draw(
-        self, metrics: Sequence[Any], n: int, rng: np.random.Generator
-    ) -> dict[str, FloatArray]:
-        """Return joint draws for these rows, nan where undefined."""
-
-    def draw_population(
-        self, metrics: Sequence[Any], n: int, rng: np.random.Generator
-    ) -> dict[str, FloatArray]:
-        """Return joint draws for rows drawn like these, nan where undefined."""
-
-
 def compared_laws(
-    of_counts: _LawSource,
-    of_rows: _LawSource | None,
+    of_counts: MetricDifferences,
+    of_rows: MetricDifferences | None,
     asked: Sequence[Metric],
     imputation: Imputation,
     *,
@@ -111,8 +85,7 @@ def compared_laws(
             for m, kind in _by_kind(of_counts, of_rows, asked)
         }
         said = f"{n_draws:,} draws" if is_sample else f"{n_draws:,} draws of rows and labels"
-    n = n_labeled + n_unlabeled
-    meaning = predictive(n, CI_PROB) if is_sample else population(imputation.n_refits, CI_PROB)
+    meaning = what_it_means(imputation, target, n_labeled + n_unlabeled)
     return Estimates(
         laws,
         method=f"{said}; {imputation.method}",
@@ -126,17 +99,39 @@ def compared_laws(
     )
 
 
+def what_it_means(imputation: Imputation, target: Target, n: int) -> str:
+    """Return what an interval of a comparison means.
+
+    Parameters
+    ----------
+    imputation : Imputation
+        Belief about the missing labels.
+    target : {"sample", "population"}
+        These rows, or rows drawn like these.
+    n : int
+        How many they are.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    if target == "sample":
+        return predictive(n, CI_PROB)
+    return population(imputation.n_refits, CI_PROB)
+
+
 def _by_kind(
-    of_counts: _LawSource, of_rows: _LawSource | None, asked: Sequence[Metric]
-) -> list[tuple[Metric, _LawSource]]:
+    of_counts: MetricDifferences, of_rows: MetricDifferences | None, asked: Sequence[Metric]
+) -> list[tuple[Metric, MetricDifferences]]:
     """Return each metric with what knows most of it."""
     _, rankings = split_metrics(asked)
     return [(m, of_rows if of_rows and m in rankings else of_counts) for m in asked]
 
 
 def _exact_laws(
-    of_counts: _LawSource,
-    of_rows: _LawSource | None,
+    of_counts: MetricDifferences,
+    of_rows: MetricDifferences | None,
     asked: Sequence[Metric],
     n_draws: int,
     rng: np.random.Generator,

@@ -13,7 +13,7 @@ from labelbayes._checks import check_choice, check_type, check_whole, make_rng
 from labelbayes._progress import track
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
-from labelbayes.laws.compared import compared_laws
+from labelbayes.laws.compared import compared_laws, what_it_means
 from labelbayes.laws.disjoint_rows import DisjointRows, RowPart
 from labelbayes.laws.group_counts import GroupCounts
 from labelbayes.laws.missing_counts import check_made_from, check_same_labels
@@ -23,7 +23,9 @@ from labelbayes.laws.row_differences import RowDifferences
 from labelbayes.laws.row_weights import SEPARATED
 from labelbayes.metrics.registry import Metric, resolve_metrics, split_metrics
 from labelbayes.results.estimates import Estimates
+from labelbayes.results.group_differences import GroupDifferences, pair_name
 from labelbayes.results.sentences import TARGETS, Target, multiplicity, not_known
+from labelbayes.results.text import after_names
 
 
 def compare_models(
@@ -143,7 +145,7 @@ def compare_groups(
     target: Target = "sample",
     n_draws: int = 10_000,
     rng: np.random.Generator | int | None = None,
-) -> dict[tuple[str, str], Estimates]:
+) -> GroupDifferences:
     """Return the law of the difference of each metric between each two groups.
 
     Parameters
@@ -169,8 +171,10 @@ def compare_groups(
 
     Returns
     -------
-    dict of tuple of str to Estimates
-        For each pair of groups, in the order of their names: laws of the first less the second.
+    GroupDifferences
+        A dictionary that shows itself as a table. For each pair of groups, in the order of their
+        names: laws of the first less the second. ``.summary()`` has them all, ``.notes`` says
+        what their numbers mean.
 
     Raises
     ------
@@ -204,6 +208,8 @@ def compare_groups(
     >>> law = gaps["a", "b"]["precision"]
     >>> round(law.mean, 3), law.atoms().support.round(3).tolist()
     (-0.1, [-0.667, -0.333, -0.167, 0.167])
+    >>> gaps.summary().round(3).loc["a less b", "mean"].to_dict()["precision"]
+    -0.1
     """
     check_type("evaluation", evaluation, EvaluationSet)
     check_type("imputation", imputation, Imputation)
@@ -226,13 +232,16 @@ def compare_groups(
         notes = (not_known("the group", "zero"),)
     if len(pairs) > 1:
         notes += (multiplicity(len(pairs), "pairs of groups"),)
-    results = {}
+    results: dict[tuple[str, str], Estimates] = {}
+    separated: list[tuple[str, str]] = []
     for first, second in track(pairs, label="pairs of groups"):
         known = [parts[name].known for name in (first, second)]
         rows = None
         if has_ranking:
             both = (masks[first], masks[second])
             rows = RowCompletions.of_groups(evaluation, both, imputation)
+        flat = _say_separated(rows, target)
+        separated += [(pair_name(first, second), note) for note in flat]
         results[first, second] = compared_laws(
             GroupCounts(DisjointRows((parts[first], parts[second]))),
             None if rows is None else RowDifferences(rows),
@@ -244,9 +253,11 @@ def compare_groups(
             rng=generator,
             n_labeled=sum(counts.n_labeled for counts in known),
             n_unlabeled=sum(counts.n_unlabeled for counts in known),
-            notes=(*notes, *_say_separated(rows, target)),
+            notes=(*notes, *flat),
         )
-    return results
+    meaning = what_it_means(imputation, target, evaluation.n)
+    said = (meaning, *notes, *after_names(separated), *imputation.notes)
+    return GroupDifferences(results, said)
 
 
 def _check_options(method: str, target: str, n_draws: int) -> int:

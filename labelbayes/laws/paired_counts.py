@@ -13,7 +13,8 @@ from labelbayes._checks import FloatArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.disjoint_rows import DisjointRows, RowPart, split_by_model
-from labelbayes.laws.group_counts import Moments, is_short, mix_moments, population_differences
+from labelbayes.laws.group_counts import is_short
+from labelbayes.laws.metric_differences import CountDifferences, FitMoments, mix_moments
 from labelbayes.laws.population import HALF_ROW, Cells
 from labelbayes.metrics.confusion import CountMetric, RatioMetric
 from labelbayes.results.continuous import NormalLaw
@@ -40,7 +41,7 @@ AGREEMENT = 1e-10
 FourCounts = tuple[IntegerLaw, IntegerLaw, IntegerLaw, IntegerLaw]
 
 
-class PairedCounts:
+class PairedCounts(CountDifferences):
     """Two models' decisions on the same rows.
 
     The missing labels enter through four independent counts of positives, one for each pair of
@@ -124,33 +125,20 @@ class PairedCounts:
         a, b = (np.asarray(metric.value(*cells)) for cells in self.cells(n11, n10, n01, n00))
         return a - b
 
-    def undefined(self, metric: CountMetric) -> tuple[float, str]:
-        """Return the probability that the metric of either model is undefined, and when it is.
+    @property
+    def _where(self) -> str:
+        return "for one of the two models"
 
-        Parameters
-        ----------
-        metric : CountMetric
-            The metric.
-
-        Returns
-        -------
-        tuple of float and str
-            Probability, right even where it is far below 1e-16, and the reason.
-        """
+    def _undefined_probs(self, metric: CountMetric) -> list[float]:
         of_a, of_b = self._corners(metric)
         at_none, at_all, everywhere = (a or b for a, b in zip(of_a, of_b, strict=True))
-        prob = 1.0
-        if not everywhere:
-            prob = float(
-                np.mean(
-                    [
-                        at_none * math.prod(law.prob_none for law in laws)
-                        + at_all * math.prod(law.prob_all for law in laws)
-                        for laws in self.fits
-                    ]
-                )
-            )
-        return prob, f"{metric.undefined_when}, for one of the two models" if prob > 0 else ""
+        if everywhere:
+            return [1.0]
+        return [
+            at_none * math.prod(law.prob_none for law in laws)
+            + at_all * math.prod(law.prob_all for law in laws)
+            for laws in self.fits
+        ]
 
     def _corners(self, metric: CountMetric) -> list[tuple[bool, bool, bool]]:
         """For A and B whether the metric is undefined at no, at all and at any positives."""
@@ -166,22 +154,7 @@ class PairedCounts:
             corners.append(grid.undefined_corners)
         return corners
 
-    def exact_law(self, metric: CountMetric) -> Law | None:
-        """Return the exact law of A - B.
-
-        Parameters
-        ----------
-        metric : CountMetric
-            The metric.
-
-        Returns
-        -------
-        DifferenceLaw, DiscreteLaw or None
-            None where the list of its values would be too long.
-        """
-        prob, reason = self.undefined(metric)
-        if prob == 1.0:
-            return DiscreteLaw(np.empty(0), np.empty(0), 1.0, reason)
+    def _exact_law(self, metric: CountMetric, prob: float, reason: str) -> Law | None:
         if isinstance(metric, RatioMetric) and metric.has_fixed_denominator:
             tables = self._linear_tables(metric)
             return None if tables is None else DifferenceLaw(*tables, prob, reason)
@@ -227,33 +200,21 @@ class PairedCounts:
             tables.append(tabulate(partial(_linear, start, weights, scale), fits))
         return tables[0], tables[1]
 
-    def moments(self, metric: CountMetric) -> Moments:
-        """Return mean and standard deviation of A - B by quadrature over the four counts.
-
-        Parameters
-        ----------
-        metric : CountMetric
-            The metric.
-
-        Returns
-        -------
-        tuple of float
-            Mean and sd; nan where two rules do not agree to 1e-10 or A - B can be undefined.
-        """
+    def _fit_moments(self, metric: CountMetric) -> list[FitMoments]:
+        """Integrate over the four counts; nothing where two rules differ or A - B is undefined."""
         if self.undefined(metric)[0] > AGREEMENT:
-            return math.nan, math.nan
-        both = []
-        for which in (0, 1):
-            found = [
-                _quadrature(partial(self.difference, metric), [rules[which] for rules in laws])
-                for laws in self._rules
+            return []
+        coarse, fine = (
+            [
+                (1.0, *_quadrature(partial(self.difference, metric), [rule[k] for rule in rules]))
+                for rules in self._rules
             ]
-            means, variances = zip(*found, strict=True)
-            both.append(mix_moments(np.ones(len(found)).tolist(), means, variances))
-        coarse, fine = both
-        scale = max(abs(fine[0]), fine[1])
-        agree = all(abs(a - b) <= AGREEMENT * scale for a, b in zip(coarse, fine, strict=True))
-        return fine if agree else (math.nan, math.nan)
+            for k in (0, 1)
+        )
+        near, far = map(mix_moments, (coarse, fine))
+        scale = max(abs(far[0]), far[1])
+        agree = all(abs(a - b) <= AGREEMENT * scale for a, b in zip(near, far, strict=True))
+        return fine if agree else []
 
     @cached_property
     def _rules(self) -> list[list[tuple[tuple[FloatArray, FloatArray], ...]]]:
@@ -261,20 +222,7 @@ class PairedCounts:
             [panel_rules(law.support.astype(float), law.pmf) for law in laws] for laws in self.fits
         ]
 
-    def normal_law(self, metric: CountMetric) -> Law:
-        """Return the matched normal law of A - B, mixed over the fits.
-
-        Parameters
-        ----------
-        metric : CountMetric
-            The metric.
-
-        Returns
-        -------
-        NormalLaw or MixtureLaw
-            A normal law for one fit, a mixture for several.
-        """
-        prob, reason = self.undefined(metric)
+    def _normal_law(self, metric: CountMetric, prob: float, reason: str) -> Law:
         if prob == 1.0:
             return NormalLaw(undefined_prob=1.0, undefined_reason=reason)
         reach = metric.highest - metric.lowest
@@ -291,49 +239,8 @@ class PairedCounts:
             laws.append(NormalLaw(mean, math.sqrt(variance), -reach, reach, prob, reason))
         return laws[0] if len(laws) == 1 else MixtureLaw(tuple(laws))
 
-    def draw(
-        self, metrics: Sequence[CountMetric], n: int, rng: np.random.Generator
-    ) -> dict[str, FloatArray]:
-        """Return joint draws of the differences for these rows.
-
-        Parameters
-        ----------
-        metrics : sequence of CountMetric
-            The metrics.
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Where they come from.
-
-        Returns
-        -------
-        dict of str to ndarray of float, shape (n,)
-            Draws by metric; nan where either is undefined.
-        """
-        a, b = split_by_model(*self.rows.draw_counts(n, rng))
-        return {metric.name: metric(*a) - metric(*b) for metric in metrics}
-
-    def draw_population(
-        self, metrics: Sequence[CountMetric], n: int, rng: np.random.Generator
-    ) -> dict[str, FloatArray]:
-        """Return joint draws of the differences for rows drawn like these.
-
-        Parameters
-        ----------
-        metrics : sequence of CountMetric
-            The metrics.
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Where they come from.
-
-        Returns
-        -------
-        dict of str to ndarray of float, shape (n,)
-            Draws by metric; nan where the completed sample leaves either undefined.
-        """
-        counts, weights = self.rows.draw_population(n, rng)
-        return population_differences(metrics, split_by_model(*counts), split_by_model(*weights))
+    def _sides(self, parts: Sequence[Cells]) -> Sequence[Cells]:
+        return split_by_model(*parts)
 
 
 def _counts_labels(metric: RatioMetric) -> bool:
@@ -369,7 +276,7 @@ def _only_size(n: int) -> IntegerLaw:
 
 def _quadrature(
     function: partial[FloatArray], rules: Sequence[tuple[FloatArray, FloatArray]]
-) -> Moments:
+) -> tuple[float, float]:
     """Return mean and variance of a function of independent counts on the nodes of their rules."""
     values = function(*np.ix_(*(points for points, _ in rules)))
     mass = reduce(np.multiply.outer, (weights for _, weights in rules))

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from labelbayes._checks import FloatArray
 from labelbayes.laws.average_precision_mean import average_precision_mean
-from labelbayes.laws.group_counts import Moments, mix_moments
+from labelbayes.laws.metric_differences import FitMoments, MetricDifferences
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.laws.rank_sums import RankSums
 from labelbayes.laws.roc_auc_moments import defined_probs, given_count, roc_auc_moments
@@ -29,7 +29,7 @@ MOST_COMPLETIONS = 4_096
 
 
 @dataclass(frozen=True, eq=False)
-class RowDifferences:
+class RowDifferences(MetricDifferences):
     """What is known of the differences of ranking metrics.
 
     Parameters
@@ -40,19 +40,12 @@ class RowDifferences:
 
     rows: RowCompletions
 
-    def exact_law(self, metric: RankingMetric) -> Law | None:
-        """Return the law by listing all completions.
+    @property
+    def _where(self) -> str:
+        return "for one of the two models" if self.rows.is_shared else "in one of the two groups"
 
-        Parameters
-        ----------
-        metric : RankingMetric
-            The metric.
-
-        Returns
-        -------
-        DiscreteLaw or None
-            None where there are more than 4,096 completions.
-        """
+    def _exact_law(self, metric: RankingMetric, prob: float, reason: str) -> Law | None:
+        """List all completions, where they are at most 4,096."""
         if float(np.log2(1.0 + self.rows.count).sum()) > math.log2(MOST_COMPLETIONS):
             return None
         axes = np.meshgrid(*(np.arange(c + 1.0) for c in self.rows.count), indexing="ij")
@@ -62,30 +55,13 @@ class RowDifferences:
             each = np.asarray(binom.pmf(labels, self.rows.count, self.rows.p(fit)))
             mass += each.prod(axis=1) / self.rows.n_fits
         values = self.rows.values([metric], labels)[metric.name]
-        prob, reason = self.undefined(metric)
         kept = ~np.isnan(values) & (mass > 0)
         table = merge_values(values[kept], mass[kept][None, :])
         pmf = table.mass[0] / table.mass.sum() if kept.any() else np.empty(0)
         return DiscreteLaw(table.values, pmf, prob, reason)
 
-    def undefined(self, metric: RankingMetric) -> tuple[float, str]:
-        """Return the probability that the metric of either side is undefined, and when it is.
-
-        Parameters
-        ----------
-        metric : RankingMetric
-            The metric.
-
-        Returns
-        -------
-        tuple of float and str
-            Probability, right even where it is far below 1e-16, and the reason.
-        """
-        prob = float(
-            np.mean([self._undefined_prob(metric, fit) for fit in range(self.rows.n_fits)])
-        )
-        where = "for one of the two models" if self.rows.is_shared else "in one of the two groups"
-        return prob, f"{metric.undefined_when}, {where}" if prob > 0 else ""
+    def _undefined_probs(self, metric: RankingMetric) -> list[float]:
+        return [self._undefined_prob(metric, fit) for fit in range(self.rows.n_fits)]
 
     def _undefined_prob(self, metric: RankingMetric, fit: int) -> float:
         p, lost = self.rows.p(fit), []
@@ -100,30 +76,13 @@ class RowDifferences:
         # Models share their labels: both are undefined, or neither is.
         return lost[0] if self.rows.is_shared else lost[0] + lost[1] - lost[0] * lost[1]
 
-    def moments(self, metric: RankingMetric) -> Moments:
-        """Return what is known exactly of mean and standard deviation.
-
-        Parameters
-        ----------
-        metric : RankingMetric
-            The metric.
-
-        Returns
-        -------
-        tuple of float
-            Both for ROC-AUC, the mean for average precision; nan where not known.
-        """
+    def _fit_moments(self, metric: RankingMetric) -> list[FitMoments]:
         of_fit = self._mean_precision
         if metric.name == "roc_auc":
             of_fit = self._auc_of_models if self.rows.is_shared else self._auc_of_groups
-        parts = [of_fit(fit) for fit in range(self.rows.n_fits)]
-        kept = [part for part in parts if part[0] > 0]
-        if not kept:
-            return math.nan, math.nan
-        weights, means, variances = zip(*kept, strict=True)
-        return mix_moments(weights, means, variances)
+        return [of_fit(fit) for fit in range(self.rows.n_fits)]
 
-    def _auc_of_models(self, fit: int) -> tuple[float, float, float]:
+    def _auc_of_models(self, fit: int) -> FitMoments:
         """Probability of "defined", mean and variance of the difference under one fit.
 
         Both areas divide by the same N (n - N), so the difference is that of the two rank sums
@@ -158,7 +117,7 @@ class RowDifferences:
             is_constant=False,
         )
 
-    def _auc_of_groups(self, fit: int) -> tuple[float, float, float]:
+    def _auc_of_groups(self, fit: int) -> FitMoments:
         first, second = (roc_auc_moments(ranks, fit) for ranks in self._rank_sums)
         weight = first.defined_prob * second.defined_prob
         return weight, first.mean - second.mean, first.sd**2 + second.sd**2
@@ -170,7 +129,7 @@ class RowDifferences:
             for side, cells in zip(self.rows.sides, self.rows.cells, strict=True)
         ]
 
-    def _mean_precision(self, fit: int) -> tuple[float, float, float]:
+    def _mean_precision(self, fit: int) -> FitMoments:
         found = [
             average_precision_mean(side.ranked, cells, one_fit(fits, fit))
             for side, (cells, fits) in zip(self.rows.sides, self.rows.cells, strict=True)
@@ -180,71 +139,21 @@ class RowDifferences:
             weight *= found[1].defined_prob
         return weight, found[0].mean - found[1].mean, math.nan
 
-    def normal_law(self, metric: RankingMetric) -> Law:
-        """Return the normal law with the exact mean and standard deviation.
-
-        Parameters
-        ----------
-        metric : RankingMetric
-            The metric.
-
-        Returns
-        -------
-        NormalLaw
-            Undefined where the difference is.
-
-        Raises
-        ------
-        ValueError
-            If the standard deviation is not known: that of average precision.
-        """
+    def _normal_law(self, metric: RankingMetric, prob: float, reason: str) -> Law:
         if metric.name != "roc_auc":
             raise ValueError(
                 f"`method='gauss'` needs a variance, and there is none in closed form for "
                 f"{metric.name!r}. Leave it out of `metrics`, or use method='sampled'."
             )
-        prob, reason = self.undefined(metric)
         mean, sd = self.moments(metric)
         return NormalLaw(mean, sd, -1.0, 1.0, prob, reason)
 
-    def draw(
+    def _draw(
         self, metrics: Sequence[Metric], n: int, rng: np.random.Generator
     ) -> dict[str, FloatArray]:
-        """Return joint draws of the differences for these rows.
-
-        Parameters
-        ----------
-        metrics : sequence of CountMetric or RankingMetric
-            The metrics.
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Where they come from.
-
-        Returns
-        -------
-        dict of str to ndarray of float, shape (n,)
-            Draws by metric; nan where either is undefined.
-        """
         return self.rows.draw(metrics, n, rng)
 
-    def draw_population(
+    def _draw_population(
         self, metrics: Sequence[Metric], n: int, rng: np.random.Generator
     ) -> dict[str, FloatArray]:
-        """Return joint draws of the differences for rows drawn like these.
-
-        Parameters
-        ----------
-        metrics : sequence of CountMetric or RankingMetric
-            The metrics.
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Where they come from.
-
-        Returns
-        -------
-        dict of str to ndarray of float, shape (n,)
-            Draws by metric; nan where the completed sample leaves either undefined.
-        """
         return self.rows.draw_population(metrics, n, rng)

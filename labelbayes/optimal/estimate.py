@@ -103,8 +103,9 @@ def estimate_optimal(
     it is: it is then the best that can be done from the soft labels.
 
     The in-sample isotonic estimates have a plain meaning: the error is that of the best threshold
-    on these labels, the BER is (1 - largest Youden index)/2, and the AUC, over all pairs, is the
-    area under the convex hull of the ROC curve. A best threshold is optimistic on its own data,
+    on these labels, the BER is (1 - largest Youden index)/2, and the AUC is the area under the
+    convex hull of the ROC curve. Without a calibrator they are those of `optimal_error`,
+    `optimal_ber` and `optimal_auc`. A best threshold is optimistic on its own data,
     and averaging it over folds does not cure this, so both ends are given. Error and BER held out
     are those of thresholds fitted to nine tenths and applied to the rest; the AUC held out is that
     of the soft labels themselves, whose order is not fitted. On average the first end is too good

@@ -93,7 +93,7 @@ def optimal_ber(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
         P(y = 1 | x) of each item, in [0, 1].
     prior : float, optional
         :math:`\theta = P(y = 1)` where it is known, strictly between 0 and 1. None stands for the
-        mean of `eta`, kept 1/(4n) away from 0 and 1.
+        mean of `eta`; for 1/(4n) or 1 - 1/(4n) where they are all 0 or all 1.
     form : {"auto", "min", "max", "mad"}, default "auto"
         Which of three equal expectations is averaged. "auto" takes "min" or "max", whichever
         varies less by its discriminant; "min" without a prior, where there is nothing to choose.
@@ -133,6 +133,9 @@ def optimal_ber(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
     them matters only for a prior that comes from elsewhere; and a large difference says that the
     soft labels do not fit that prior.
 
+    With the mean as prior, few items make the optimum look worse than it is: by up to 1/(2n) where
+    hardly any item carries the rare class, by .018 in .175 from 10 items of Beta(0.2, 19.8).
+
     References
     ----------
     .. [1] R. Ushio et al., on the optimal balanced error rate and AUC from soft labels,
@@ -145,13 +148,13 @@ def optimal_ber(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
     """
     check_choice("form", form, FORMS)
     values = check_soft_labels("eta", eta)
-    theta = prior_of(values, prior)
+    rare, theta = _rarer(values, prior)
     chosen = form
     if form == "auto":
-        is_min = prior is None or ber_discriminant(values, prior=theta) >= 0
+        is_min = prior is None or ber_discriminant(rare, prior=theta) >= 0
         chosen = "min" if is_min else "max"
-    raw = float(getattr(_ber_forms(values, theta), chosen))
-    return _clip("optimal_ber", raw, chosen, 0.0, 0.5, float(values.mean()), theta)
+    raw = float(getattr(_ber_forms(rare, theta), chosen))
+    return _clip("optimal_ber", raw, chosen, 0.0, 0.5, values, prior)
 
 
 def optimal_auc(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = "auto") -> float:
@@ -163,7 +166,7 @@ def optimal_auc(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
         P(y = 1 | x) of each item, in [0, 1].
     prior : float, optional
         :math:`\theta = P(y = 1)` where it is known, strictly between 0 and 1. None stands for the
-        mean of `eta`, kept 1/(4n) away from 0 and 1.
+        mean of `eta`; for 1/(4n) or 1 - 1/(4n) where they are all 0 or all 1.
     form : {"auto", "min", "max", "mad"}, default "auto"
         Which of three equal expectations over pairs of different items is averaged; "mad" is
         Gini's mean difference. "auto" takes "min" or "max", whichever varies less by its
@@ -199,8 +202,9 @@ def optimal_auc(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
        = \frac{E \max\{\eta(1-\eta'), \eta'(1-\eta)\}}{2\theta(1-\theta)}
        = \frac12 + \frac{E|\eta - \eta'|}{4\theta(1-\theta)}.
 
-    Where the prior is the mean of the soft labels the three differ by no more than order 1/n.
-    After sorting all forms follow from five sums, so the cost is that of the sort.
+    Where the prior is the mean of the soft labels the three differ by no more than order 1/n, and
+    from 5 items on the min form was off by at most .011 on average (Beta laws of mean .0005 to
+    .998). After sorting all forms follow from five sums, so the cost is that of the sort.
 
     References
     ----------
@@ -214,15 +218,14 @@ def optimal_auc(eta: npt.ArrayLike, *, prior: float | None = None, form: Form = 
     """
     check_choice("form", form, FORMS)
     values = check_soft_labels("eta", eta, least=2)
-    sums = sum_sorted(values)
-    mean = sums.total / sums.n
-    theta = prior_of(values, prior)
+    rare, theta = _rarer(values, prior)
+    sums = sum_sorted(rare)
     chosen = form
     if form == "auto":
         is_min = prior is None or auc_discriminant_of(sums, theta) >= 0
         chosen = "min" if is_min else "max"
     raw = float(getattr(_auc_forms(sums, theta), chosen))
-    return _clip("optimal_auc", raw, chosen, 0.5, 1.0, mean, theta)
+    return _clip("optimal_auc", raw, chosen, 0.5, 1.0, values, prior)
 
 
 def ber_forms(eta: npt.ArrayLike, *, prior: float | None = None) -> FormValues:
@@ -250,8 +253,7 @@ def ber_forms(eta: npt.ArrayLike, *, prior: float | None = None) -> FormValues:
     >>> [round(value, 3) for value in ber_forms([0.1, 0.2, 0.9], prior=0.3)]
     [0.19, 0.095, 0.143]
     """
-    values = check_soft_labels("eta", eta)
-    return _ber_forms(values, prior_of(values, prior))
+    return _ber_forms(*_rarer(check_soft_labels("eta", eta), prior))
 
 
 def auc_forms(eta: npt.ArrayLike, *, prior: float | None = None) -> FormValues:
@@ -279,8 +281,18 @@ def auc_forms(eta: npt.ArrayLike, *, prior: float | None = None) -> FormValues:
     >>> [round(value, 3) for value in auc_forms([0.1, 0.2, 0.9], prior=0.3)]
     [0.913, 1.357, 1.135]
     """
-    values = check_soft_labels("eta", eta, least=2)
-    return _auc_forms(sum_sorted(values), prior_of(values, prior))
+    rare, theta = _rarer(check_soft_labels("eta", eta, least=2), prior)
+    return _auc_forms(sum_sorted(rare), theta)
+
+
+def _rarer(eta: FloatArray, prior: float | None) -> tuple[FloatArray, float]:
+    """Return soft labels of the rarer class and their prior, where the prior is their mean.
+
+    No form changes where the classes are exchanged, and 1 - eta has all its digits near 0.
+    """
+    if prior is None and float(eta.mean()) > 0.5:
+        eta = 1 - eta
+    return eta, prior_of(eta, prior)
 
 
 def _ber_forms(eta: FloatArray, theta: float) -> FormValues:
@@ -304,15 +316,21 @@ def _auc_forms(sums: SortedSums, theta: float) -> FormValues:
 
 
 def _clip(
-    name: str, raw: float, form: str, lowest: float, highest: float, mean: float, theta: float
+    name: str,
+    raw: float,
+    form: str,
+    lowest: float,
+    highest: float,
+    eta: FloatArray,
+    prior: float | None,
 ) -> float:
     """Return the value inside its range, and warn where it was outside."""
     clipped = min(max(raw, lowest), highest)
     if abs(raw - clipped) > ROUND_OFF:
         warnings.warn(
             f"`{name}`: the {form} form gave {raw:.4g}, outside [{lowest:g}, {highest:g}]; it was "
-            f"clipped to {clipped:g}. The soft labels have mean {mean:.4g}, the prior is "
-            f"{theta:.4g}: calibrate them, or leave `prior` out.",
+            f"clipped to {clipped:g}. The soft labels have mean {eta.mean():.4g}, the prior is "
+            f"{prior_of(eta, prior):.4g}: calibrate them, or leave `prior` out.",
             ClippedWarning,
             stacklevel=3,
         )

@@ -35,11 +35,12 @@ def plug_in(
     positive: FloatArray,
     prior: float | None,
     forms: tuple[FixedForm, FixedForm] = ("min", "min"),
+    itself: float | None = None,
 ) -> Optimum:
     """Return the optimum as if the isotonic fit of the cells were P(y = 1).
 
     Error and BER are those of the best thresholds, since the fit keeps the share of positives of
-    each block; the AUC, over all pairs, is the area under the convex hull of the ROC curve.
+    each block; the AUC is the area under the convex hull of the ROC curve.
 
     Parameters
     ----------
@@ -50,6 +51,9 @@ def plug_in(
         the same.
     forms : tuple of str, default ("min", "min")
         Form of the BER and of the AUC for a known prior.
+    itself : float, optional
+        For soft labels the sum of p (1 - p) over items: what pairs of an item with itself would
+        add, which are left out. None for hard labels, of which none is both.
 
     Returns
     -------
@@ -73,13 +77,17 @@ def plug_in(
     if not 0 < theta < 1:
         return Optimum(error, math.nan, math.nan)
     ber = float((below / theta + above / (1 - theta)).min()) / (2 * n)
-    area = hull_pairs(negative, positive)
-    scale = n * n * theta * (1 - theta)
+    won = hull_pairs(negative, positive)
+    lost = n_positive * n_negative - won
+    n_pairs = n * n
+    if itself is not None:
+        won, lost, n_pairs = won - itself / 2, lost - itself / 2, n_pairs - n
+    scale = n_pairs * theta * (1 - theta)
+    smallest, largest = 1 - lost / scale, won / scale
     if prior is None:
-        return Optimum(error, ber, area / scale)
+        return Optimum(error, ber, smallest)
     slope = (1 - 2 * theta) / (2 * theta * (1 - theta))
     ber -= SHIFTS[forms[0]] * slope * (share - theta)
-    smallest, largest = 1 - (n_positive * n_negative - area) / scale, area / scale
     shift = SHIFTS[forms[1]]
     return Optimum(error, ber, (1 - shift) * smallest + shift * largest)
 

@@ -186,7 +186,9 @@ class RankedOptimum:
         mass = groups.size if weight is None else weight
         total = np.add.reduceat(mass, groups.first)
         positive = np.add.reduceat(mass * groups.label, groups.first)
-        found = plug_in(total - positive, positive, self.prior, self.forms)
+        is_soft = self.hard is not self.ranked
+        itself = float(mass @ (groups.label * (1 - groups.label))) if is_soft else None
+        found = plug_in(total - positive, positive, self.prior, self.forms, itself)
         if self.hard is None:
             return (*found, math.nan, math.nan, math.nan)
         of_positive = mass * groups.hard
@@ -196,7 +198,7 @@ class RankedOptimum:
             return (*found, math.nan, math.nan, math.nan)
         caught = float(of_positive @ groups.decision)
         missed, alarms = n_positive - caught, float(mass @ groups.decision) - caught
-        if self.hard is not self.ranked:
+        if is_soft:
             positive = np.add.reduceat(of_positive, groups.first)
         return (
             *found,

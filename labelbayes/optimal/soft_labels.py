@@ -20,7 +20,7 @@ from labelbayes._checks import (
 from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.labels import read_labels
 
-#: How near to 0 or 1 the prior of n labels may come, times n.
+#: Positives that n labels of one class stand for.
 LEAST_COUNT = 0.25
 
 
@@ -215,7 +215,7 @@ def check_metric(metric: object) -> None:
 
 
 def prior_of(eta: FloatArray, prior: float | None) -> float:
-    """Return the prior: the given one, or the mean of soft labels kept away from 0 and 1.
+    """Return the prior: the given one, or the mean of the soft labels.
 
     Parameters
     ----------
@@ -227,22 +227,29 @@ def prior_of(eta: FloatArray, prior: float | None) -> float:
     Returns
     -------
     float
-        `prior`, or min(1 - t, max(t, mean)) with t = 1/(4 n).
+        `prior`, or the mean; 1/(4 n) or 1 - 1/(4 n) where the mean is 0 or 1.
 
     Raises
     ------
     ValueError
         If `prior` is not strictly between 0 and 1.
 
+    Notes
+    -----
+    Hard labels of both classes have a mean from 1/n on; soft labels may have any. A floor under
+    their mean would make few items of a rare class look separable, whatever their labels say.
+
     Examples
     --------
-    >>> prior_of(np.zeros(10), None), prior_of(np.array([0.25, 0.5]), None)
-    (0.025, 0.375)
+    >>> prior_of(np.zeros(10), None), prior_of(np.array([0.001, 0.002]), None)
+    (0.025, 0.0015)
     """
     if prior is not None:
         return check_open_unit("prior", prior, "Leave it out to take the mean of the soft labels.")
-    least = LEAST_COUNT / len(eta)
-    return min(1 - least, max(least, float(eta.mean())))
+    mean, least = float(eta.mean()), LEAST_COUNT / len(eta)
+    if not 0 < mean < 1:
+        return least if mean <= 0 else 1 - least
+    return mean
 
 
 class PlugInBias(NamedTuple):
@@ -293,8 +300,9 @@ def bound_plug_in_bias(counts: npt.ArrayLike, n_ratings: npt.ArrayLike) -> PlugI
     share is at most :math:`\sqrt{V}` on average, with :math:`V = E[\eta(1 - \eta)/m]`, which
     :math:`k(m - k)/(m^2(m - 1))` estimates without bias where m > 1 (and 1/(4m) bounds). Hence the
     error is off by at most :math:`\sqrt{V}`, BER by :math:`\sqrt{V}/(4\theta(1 - \theta))` and
-    AUC by :math:`\sqrt{2V}/(4\theta(1 - \theta))`. For the error the bound of [1]_, which knows
-    that labels near 0 and 1 are hardly off, is taken where it is smaller.
+    AUC by :math:`\sqrt{2V}/(4\theta(1 - \theta))`, and no optimum by more than 1/2. For the error
+    the bound of [1]_, which knows that labels near 0 and 1 are hardly off, is taken where it is
+    smaller.
 
     References
     ----------
@@ -314,7 +322,8 @@ def bound_plug_in_bias(counts: npt.ArrayLike, n_ratings: npt.ArrayLike) -> PlugI
     scale = 1 / (4 * theta * (1 - theta))
     plain = float(np.minimum(share, 1 - share).mean())
     error = min(noise, _bias_of_error(plain, int(m.min())))
-    return PlugInBias(error, noise * scale, math.sqrt(2) * noise * scale)
+    ber, roc_auc = (min(0.5, factor * noise * scale) for factor in (1.0, math.sqrt(2)))
+    return PlugInBias(error, ber, roc_auc)
 
 
 def _bias_of_error(plain: float, m: int) -> float:

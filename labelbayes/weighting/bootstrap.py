@@ -20,9 +20,10 @@ from labelbayes._checks import (
 )
 from labelbayes._progress import track
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation.features import read_features
 from labelbayes.metrics.registry import Metric, resolve_metrics
 from labelbayes.weighting.aipw import fit_aipw
-from labelbayes.weighting.cross_fitting import cross_fit, read_clusters, read_features
+from labelbayes.weighting.cross_fitting import cross_fit, read_clusters
 from labelbayes.weighting.ipw import fit_ipw
 from labelbayes.weighting.outcome import Outcome
 from labelbayes.weighting.propensity import Propensity, check_propensities
@@ -119,7 +120,7 @@ def bootstrap_errors(
         )
     asked = resolve_metrics(metrics, has_score=evaluation.y_score is not None)
     size = check_whole("n_resamples", n_resamples, least=2)
-    matrix, *_ = read_features(X, evaluation.n_rows)
+    matrix = read_features(X, evaluation.n_rows, argument="X", stem="x").encoded
     known = None if propensity is None else check_propensities(propensity, evaluation.n_rows)
     codes = read_clusters(clusters, evaluation.n_rows)
     generator = make_rng(rng)

@@ -13,115 +13,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray, check_whole, make_rng
 from labelbayes._user_models import filters_kept, fresh_copy
-from labelbayes.data.columns import as_column
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.imputation.features import MOST_LEVELS, as_numbers
+from labelbayes.data.full_columns import read_full_column
 
 #: Inverse strength of the ridge in the default model: it keeps separable data finite and moves
 #: probabilities of ordinary data in the fourth digit.
 DEFAULT_C = 1e3
-
-
-def read_features(
-    X: Any, n_rows: int, *, argument: str = "X"
-) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
-    """Return the matrix of features and their names; text columns become indicators.
-
-    Parameters
-    ----------
-    X : DataFrame or array_like, shape (n_rows, k) or (n_rows,)
-        One row per row of the evaluation.
-    n_rows : int
-        Rows expected.
-    argument : str, default "X"
-        Its name, for the sentence of an error.
-
-    Returns
-    -------
-    ndarray of float, shape (n_rows, k')
-        Numbers, times in days; an indicator for each value of a column of words or categories.
-    tuple of str
-        Names of the columns of `X`.
-    tuple of str, length k'
-        Names of the columns of the matrix.
-
-    Raises
-    ------
-    ValueError
-        If the number of rows differs, there is no column or one twice, a value is missing or
-        infinite, or a column has more than 200 different words.
-    TypeError
-        If `X` is no table.
-    """
-    frame = _as_frame(X, argument)
-    if len(frame) != n_rows or frame.shape[1] == 0:
-        raise ValueError(
-            f"`{argument}` must hold one row per row of the evaluation and at least one column, "
-            f"shape ({n_rows}, k); got {frame.shape}."
-        )
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise ValueError(
-            f"`{argument}` must have one column per name; got {twice[0]!r} twice. Rename one."
-        )
-    names = tuple(str(name) for name in frame.columns)
-    parts: list[FloatArray] = []
-    columns: list[str] = []
-    for name, label in zip(names, frame.columns, strict=True):
-        part, levels = _encode(argument, name, frame[label])
-        parts.append(part)
-        columns += [f"{name}={level}" for level in levels] or [name]
-    return np.hstack(parts), names, tuple(columns)
-
-
-def _as_frame(X: Any, argument: str) -> pd.DataFrame:
-    if isinstance(X, pd.DataFrame):
-        return X
-    if isinstance(X, pd.Series):
-        return X.to_frame(name="x" if X.name is None else X.name)
-    # NumPy makes words of numbers beside words, and forgets what is masked.
-    is_list = isinstance(X, (list, tuple))
-    array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X, object if is_list else None)
-    if array.ndim not in (1, 2):
-        raise TypeError(
-            f"`{argument}` must be a table of one row per row of the evaluation; got shape "
-            f"{array.shape}."
-        )
-    table = array[:, None] if array.ndim == 1 else array
-    return pd.DataFrame(table, columns=[f"x{k}" for k in range(table.shape[1])])
-
-
-def _encode(argument: str, name: str, values: pd.Series) -> tuple[FloatArray, list[str]]:
-    """Return a column as numbers, or one indicator for each of its words, and these words."""
-    column = as_column(f"{argument}[{name!r}]", values)
-    is_category = isinstance(values.dtype, pd.CategoricalDtype)
-    numbers = None if is_category else as_numbers(f"{argument}[{name!r}]", column)
-    bad = column.is_missing if numbers is None else ~np.isfinite(numbers)
-    if bad.any():
-        where = int(np.argmax(bad))
-        found = "nan" if column.is_missing[where] else column.values[where]
-        raise ValueError(
-            f"`{argument}` must hold no missing and no infinite values; column {name!r} has "
-            f"{found} at row {where} ({int(bad.sum())} such values). Fill them in, and add a "
-            "column that says where."
-        )
-    if numbers is not None:
-        return numbers[:, None], []
-    try:
-        codes, levels = pd.factorize(column.values)
-    except TypeError:
-        raise TypeError(
-            f"`{argument}` must hold one number or word per cell; column {name!r} holds "
-            "collections."
-        ) from None
-    if len(levels) > MOST_LEVELS:
-        raise ValueError(
-            f"`{argument}` must hold at most {MOST_LEVELS} different words per column; column "
-            f"{name!r} has {len(levels):,}. Group them, or pass numbers."
-        )
-    words = np.array([str(level) for level in levels], dtype=object)
-    sorted_words = np.unique(words)
-    return (words[codes][:, None] == sorted_words).astype(np.float64), sorted_words.tolist()
 
 
 def read_time(time: npt.ArrayLike | None, n_rows: int) -> IntArray | None:
@@ -143,6 +40,8 @@ def read_time(time: npt.ArrayLike | None, n_rows: int) -> IntArray | None:
     ------
     ValueError
         If the length is wrong, or a time is missing.
+    TypeError
+        If times cannot be sorted.
     """
     return None if time is None else _codes("time", time, n_rows)
 
@@ -166,23 +65,21 @@ def read_clusters(clusters: npt.ArrayLike | None, n_rows: int) -> IntArray | Non
     ------
     ValueError
         If the length is wrong, or a cluster is missing.
+    TypeError
+        If the names cannot be told apart, as collections cannot.
     """
     return None if clusters is None else _codes("clusters", clusters, n_rows)
 
 
 def _codes(name: str, values: npt.ArrayLike, n_rows: int) -> IntArray:
-    column = as_column(name, values)
-    if len(column) != n_rows:
-        raise ValueError(
-            f"`{name}` must hold one value per row, shape ({n_rows},); got ({len(column)},)."
-        )
-    if column.is_missing.any():
-        where = int(np.argmax(column.is_missing))
-        raise ValueError(
-            f"`{name}` must not be missing; it is at row {where} "
-            f"({int(column.is_missing.sum())} such rows). Give each such row a value of its own."
-        )
-    codes, _ = pd.factorize(pd.Series(column.values), sort=True)
+    column = read_full_column(name, values, n_rows)
+    try:
+        codes, _ = pd.factorize(pd.Series(column.values), sort=True)
+    except TypeError as error:
+        raise TypeError(
+            f"`{name}` must hold values of one kind that can be sorted, one per row; got others "
+            f"({error}). Name them by text or numbers."
+        ) from error
     return np.asarray(codes, dtype=np.int64)
 
 

@@ -16,7 +16,7 @@ from labelbayes._checks import BoolArray, FloatArray, IntArray, check_type, read
 from labelbayes._html import number_text, table_html
 from labelbayes.data.columns import MISSING_GROUP, as_column
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.weighting.cross_fitting import read_features
+from labelbayes.imputation.features import read_features
 from labelbayes.weighting.ipw import counted
 from labelbayes.weighting.propensity import Propensity
 from labelbayes.weighting.rows import WeightedRows, lopsided, read_rows, top_share
@@ -307,7 +307,8 @@ def _balance(evaluation: EvaluationSet, weight: FloatArray, features: Any) -> pd
         features = pd.DataFrame({"y_pred": evaluation.y_pred})
         if evaluation.y_score is not None:
             features["y_score"] = evaluation.y_score
-    matrix, _, names = read_features(features, evaluation.n_rows, argument="features")
+    read = read_features(features, evaluation.n_rows, stem="x")
+    matrix = read.encoded
     count = evaluation.count.astype(np.float64)
     seen, heavy = count * evaluation.is_labeled, count * weight
     mean = count @ matrix / count.sum()
@@ -322,7 +323,7 @@ def _balance(evaluation: EvaluationSet, weight: FloatArray, features: Any) -> pd
             "difference_before": (labeled - mean) / safe,
             "difference_after": (weighted - mean) / safe,
         },
-        index=pd.Index(names, name="feature"),
+        index=pd.Index(read.encoded_names, name="feature"),
     )
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from labelbayes._checks import check_probabilities, check_type
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.weighting.cross_fitting import cross_fit, read_features, read_time
+from labelbayes.imputation.features import read_features
+from labelbayes.weighting.cross_fitting import cross_fit, read_time
 from labelbayes.weighting.propensity import RowProbabilities, fit_text, read_reals
 
 
@@ -102,9 +103,9 @@ def fit_outcome(
     check_type("evaluation", evaluation, EvaluationSet)
     if not evaluation.is_labeled.any():
         raise ValueError("`evaluation` must have labels to fit an outcome model; it has none.")
-    matrix, names, _ = read_features(X, evaluation.n_rows)
+    features = read_features(X, evaluation.n_rows, argument="X", stem="x")
     p = cross_fit(
-        matrix,
+        features.encoded,
         evaluation,
         evaluation.y_true,
         model=model,
@@ -112,7 +113,7 @@ def fit_outcome(
         time=read_time(time, evaluation.n_rows),
         rng=rng,
     )
-    return Outcome(p, fit_text("P(y = 1)", model, n_folds, time is not None), names)
+    return Outcome(p, fit_text("P(y = 1)", model, n_folds, time is not None), features.names)
 
 
 def read_outcome(outcome: Outcome | npt.ArrayLike, n_rows: int) -> Outcome:

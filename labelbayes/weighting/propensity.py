@@ -12,7 +12,8 @@ from labelbayes._checks import FloatArray, check_probabilities, check_type, read
 from labelbayes._html import table_html
 from labelbayes.data.columns import as_column, as_reals
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.weighting.cross_fitting import cross_fit, read_features, read_time
+from labelbayes.imputation.features import read_features
+from labelbayes.weighting.cross_fitting import cross_fit, read_time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,9 +157,9 @@ def fit_propensity(
     True
     """
     check_type("evaluation", evaluation, EvaluationSet)
-    matrix, names, _ = read_features(X, evaluation.n_rows)
+    features = read_features(X, evaluation.n_rows, argument="X", stem="x")
     p = cross_fit(
-        matrix,
+        features.encoded,
         evaluation,
         evaluation.is_labeled.astype(np.float64),
         model=model,
@@ -166,7 +167,7 @@ def fit_propensity(
         time=read_time(time, evaluation.n_rows),
         rng=rng,
     )
-    return Propensity(p, fit_text("P(labeled)", model, n_folds, time is not None), names)
+    return Propensity(p, fit_text("P(labeled)", model, n_folds, time is not None), features.names)
 
 
 def fit_text(what: str, model: Any, n_folds: int, is_timed: bool) -> str:

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import pickle
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -304,6 +305,22 @@ def test_groups_split_the_rows() -> None:
     assert list(exact.groups()) == [str(2**53), str(2**53 + 1)]
     with pytest.raises(ValueError, match=r"`group` must be given .* has none\.$"):
         EvaluationSet([1, 0], [1, 0]).groups()
+
+
+def test_groups_show_themselves_as_a_table_and_are_a_dictionary() -> None:
+    evaluation = EvaluationSet([1, 0, None, 0], [0.9, 0.1, 0.8, 0.7], group=["<b>", "a", "a", "a"])
+    parts = evaluation.groups()
+    assert isinstance(parts, dict)
+    assert repr(parts) == repr(dict(parts))
+    page = parts._repr_html_()
+    assert re.findall(r"<th[^>]*>([^<]*)</th>", page) == [
+        *("group", "rows", "labeled", "label missing")
+    ]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", page) == [
+        *("&lt;b&gt;", "1", "1", "0"),
+        *("a", "3", "2", "1"),
+    ]
+    assert list(pickle.loads(pickle.dumps(parts))) == ["<b>", "a"]
 
 
 def test_subset_keeps_decisions_and_drops_notes_of_reading() -> None:

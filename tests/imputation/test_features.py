@@ -9,6 +9,9 @@ import pytest
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.features import read_features
 from labelbayes.imputation.impute import impute
+from labelbayes.weighting.diagnostics import check_weights
+from labelbayes.weighting.outcome import fit_outcome
+from labelbayes.weighting.propensity import fit_propensity
 
 
 def make_set(n=300, seed=0, **options):
@@ -27,6 +30,15 @@ SEX = RNG.choice(["f", "m"], 300)
 AGE = RNG.integers(20, 80, 300)
 DAY = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 90, 300), unit="D"))
 FRAME = pd.DataFrame({"other": OTHER, "site": SITE, "sex": SEX, "age": AGE, "day": DAY})
+
+
+#: Whoever reads a table of features: the name of its argument, and a call that passes one on.
+READERS = {
+    "impute": ("features", lambda X: impute(ROWS, features=X, n_refits=0)),
+    "fit_propensity": ("X", lambda X: fit_propensity(X, ROWS, rng=0)),
+    "fit_outcome": ("X", lambda X: fit_outcome(X, ROWS, rng=0)),
+    "check_weights": ("features", lambda X: check_weights(ROWS, np.full(300, 0.5), features=X)),
+}
 
 
 def test_text_becomes_one_column_per_text_and_times_become_days():
@@ -166,26 +178,36 @@ def test_a_decision_that_the_score_does_not_settle_becomes_a_feature():
     assert not any("decision" in note for note in impute(ROWS, "isotonic", rng=0).notes)
 
 
-@pytest.mark.parametrize(
-    ("features", "sentence"),
-    [
-        (OTHER[:5], r"`features` must have one row per row .*shape \(300, k\); got \(5, 1\)"),
-        (np.zeros((300, 0)), "at least one column"),
-        (np.zeros((300, 2, 2)), r"of shape \(n_rows, k\); got shape \(300, 2, 2\)"),
-        (np.where(OTHER > 0.9, np.nan, OTHER), "no missing or infinite .* column 'feature' has"),
-        (np.where(AGE > 70, np.inf, AGE), "no missing or infinite values"),
-        (np.where(SEX == "m", None, SEX), r"no missing .*such as '\(missing\)'"),
-        (pd.DataFrame({"day": DAY.where(AGE > 30)}), "column 'day' has one at row"),
-        (
-            pd.DataFrame(np.column_stack([OTHER, AGE]), columns=["x", "x"]),
-            "one column per name; got 'x' twice",
-        ),
-        ([f"id {i}" for i in range(300)], "at most 200 different texts, .* got 300. Group them"),
-    ],
-)
-def test_bad_features_are_one_sentence(features, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        impute(ROWS, features=features)
+BAD = [
+    (OTHER[:5], ValueError, r" must have one row per row .*shape \(300, k\); got \(5, 1\)\.$"),
+    (np.zeros((300, 0)), ValueError, "at least one column"),
+    (np.zeros((300, 2, 2)), ValueError, r"of shape \(n_rows, k\); got shape \(300, 2, 2\)\.$"),
+    ([[1], [1, 2]] * 150, ValueError, r"of shape \(n_rows, k\); got rows of different lengths\.$"),
+    (np.where(OTHER > 0.9, np.nan, OTHER), ValueError, "no missing or infinite .* has nan at row"),
+    (np.where(AGE > 70, np.inf, AGE), ValueError, "no missing or infinite .* has inf at row"),
+    (np.where(AGE > 70, np.inf, AGE).astype(object), ValueError, "has inf at row"),
+    (np.where(SEX == "m", None, SEX), ValueError, r"no missing .*such as '\(missing\)'\.$"),
+    (pd.DataFrame({"day": DAY.where(AGE > 30)}), ValueError, "column 'day' has nan at row"),
+    (
+        pd.DataFrame(np.column_stack([OTHER, AGE]), columns=["x", "x"]),
+        ValueError,
+        r"one column per name; got 'x' twice\. Rename one\.$",
+    ),
+    ([f"id {i}" for i in range(300)], ValueError, "at most 200 different texts .* has 300. Group"),
+    (pd.Categorical(range(300)), ValueError, "at most 200 different texts per column"),
+    ("site", TypeError, r"a DataFrame or an array of shape \(n_rows, k\); got str\.$"),
+    ({"site": SITE}, TypeError, r"a DataFrame or an array of shape \(n_rows, k\); got dict\.$"),
+    ([{1}] * 300, TypeError, r"one number or text per cell; column '.*' holds collections\.$"),
+    (np.column_stack([OTHER, AGE]) + 1j, TypeError, "real numbers or words; got complex"),
+]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(("features", "error", "sentence"), BAD)
+def test_bad_features_are_one_sentence_whoever_reads_them(features, error, sentence, reader):
+    argument, read = READERS[reader]
+    with pytest.raises(error, match=rf"^`{argument}.*{sentence}"):
+        read(features)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +230,43 @@ def test_masked_values_are_missing_and_ragged_rows_are_refused():
         masked = np.ma.masked_array(np.arange(4, dtype=dtype), mask=[False, True, False, False])
         with pytest.raises(ValueError, match=r"no missing or infinite values; .* at row 1 "):
             read_features(masked, 4)
-        with pytest.raises(ValueError, match="column 'feature_0' has one at row 1 "):
+        with pytest.raises(ValueError, match="column 'feature_0' has nan at row 1 "):
             read_features(np.ma.column_stack([masked, masked]), 4)
     whole = np.ma.masked_array([1.0, 2.0], mask=[False, False])
     assert read_features(whole, 2).encoded.tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match=r"`features` must be .* got rows of different lengths"):
         read_features([[1, 2], [1]], 2)
+
+
+def test_columns_keep_what_they_hold():
+    """Numbers in an object array stay numbers, words beside them words, categories categories."""
+    both = np.column_stack([OTHER, AGE])
+    np.testing.assert_array_equal(read_features(both.astype(object), 300).encoded, both)
+    mixed = read_features([[0.5, "b"], [1.5, "a"]], 2, argument="X", stem="x")
+    assert (mixed.names, mixed.encoded_names) == (("x0", "x1"), ("x0", "x1=a", "x1=b"))
+    np.testing.assert_array_equal(mixed.encoded, [[0.5, 0, 1], [1.5, 1, 0]])
+    days = read_features(list(DAY), 300)
+    assert days.encoded_names == ("feature",)
+    np.testing.assert_array_equal(days.encoded, read_features(FRAME[["day"]], 300).encoded)
+    for bare in (pd.Categorical([2, 1, 2]), pd.Series(pd.Categorical([2, 1, 2]))):
+        read = read_features(bare, 3)
+        assert read.encoded_names == ("feature=1", "feature=2")
+        np.testing.assert_array_equal(read.encoded, [[0, 1], [1, 0], [0, 1]])
+
+
+def test_numbers_declared_as_categories_have_effects_of_their_own():
+    third = pd.Series(np.arange(300) % 3)
+    label = np.where(np.arange(300) % 2, np.nan, (third == 1).astype(float))
+    label[:60] = RNG.integers(0, 2, 60)
+    rows = EvaluationSet(label, np.full(300, 0.5))
+    as_category, as_number = (
+        impute(rows, features=column, n_refits=0).p[61::2]
+        for column in (third.astype("category"), third)
+    )
+    is_middle = (third == 1).to_numpy()[61::2]
+    # A line through 0, 1 and 2 cannot rise to the middle and fall again.
+    assert as_category[is_middle].min() > as_category[~is_middle].max() + 0.5
+    assert as_number[is_middle].min() < as_number[~is_middle].max() + 0.1
+    belief = impute(rows, features=third.astype("category"), n_refits=0)
+    assert belief.knows(third == 1)
+    assert belief.knows(third)

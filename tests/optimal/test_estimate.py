@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from labelbayes.data.simulate_soft_labels import simulate_soft_labels
+from labelbayes.optimal.beta_mixture import optimum_of_beta
 from labelbayes.optimal.estimate import estimate_optimal
 from labelbayes.optimal.forms import optimal_auc, optimal_ber, optimal_error
 from labelbayes.optimal.influence import ber_influence
@@ -43,13 +44,28 @@ def test_without_calibration_the_plain_formulas() -> None:
     found = _means(estimate_optimal(eta, calibrator=None))
     assert found["error"] == pytest.approx(optimal_error(eta), abs=1e-12)
     assert found["ber"] == pytest.approx(optimal_ber(eta), abs=1e-12)
-    # Pairs of an item with itself are in, which the plain formula leaves out.
-    assert found["roc_auc"] == pytest.approx(
-        0.5 + (optimal_auc(eta, form="mad") - 0.5) * 799 / 800, abs=1e-12
-    )
-    for form in ("min", "max"):
+    assert found["roc_auc"] == pytest.approx(optimal_auc(eta), abs=1e-12)
+    for form in ("min", "max", "mad"):
         known = _means(estimate_optimal(eta, calibrator=None, prior=0.21, form=form))
-        assert known["ber"] == pytest.approx(optimal_ber(eta, prior=0.21, form=form), abs=1e-12)
+        for name, optimal in (("ber", optimal_ber), ("roc_auc", optimal_auc)):
+            expected = optimal(eta, prior=0.21, form=form)
+            assert known[name] == pytest.approx(expected, abs=1e-12), name
+
+
+@pytest.mark.parametrize("n", [5, 20])
+@pytest.mark.parametrize("theta", [0.01, 0.5])
+def test_few_soft_labels_hardly_bias_the_area(theta: float, n: int) -> None:
+    """With pairs of an item with itself it would be off by .081 from 5 items, by .018 from 20."""
+    a, b = 20 * theta, 20 * (1 - theta)
+    truth = optimum_of_beta(np.array([a]), np.array([b])).roc_auc[0]
+    rows = np.random.default_rng(6).beta(a, b, (300, n))
+    found = np.array([estimate_optimal(eta, calibrator=None)["roc_auc"].mean for eta in rows])
+    error = found.std() / math.sqrt(300)
+    assert abs(found.mean() - truth) < 0.005 + 4 * error
+    if theta == 0.01:
+        # The companion: ties of each item with itself take a share 1/n of the pairs.
+        with_itself = 0.5 + (found - 0.5) * (n - 1) / n
+        assert abs(with_itself.mean() - truth) > 0.005 + 4 * error
 
 
 @pytest.mark.parametrize(

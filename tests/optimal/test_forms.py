@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelbayes.optimal.beta_mixture import optimum_of_beta
 from labelbayes.optimal.combine import combine_auc, combine_ber
 from labelbayes.optimal.discriminant import (
     auc_discriminant,
@@ -113,7 +114,7 @@ def test_sorting_equals_double_loops(eta: list[float], prior: float) -> None:
 def test_the_trap_with_the_mean_as_prior_all_forms_of_ber_are_one_number(
     eta: list[float],
 ) -> None:
-    if 0.25 / len(eta) <= np.mean(eta) <= 1 - 0.25 / len(eta):
+    if 0 < np.mean(eta) < 1:
         forms = ber_forms(eta)
         assert max(forms) - min(forms) < 1e-12
     # With any other prior they are not: the choice matters there alone.
@@ -164,10 +165,50 @@ def test_hard_soft_labels_are_perfectly_separable(eta: list[int]) -> None:
     assert (optimal_error(eta), optimal_ber(eta), optimal_auc(eta)) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("eta", [[0.5] * 4, [0.3] * 4])
-def test_equal_soft_labels_tell_nothing(eta: list[float]) -> None:
-    assert optimal_error(eta) == pytest.approx(eta[0])
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.01, 1e-9, 1e-300, 1 - 1e-4, 1 - 1e-9])
+def test_equal_soft_labels_tell_nothing_however_rare_the_class(p: float) -> None:
+    eta = [p] * 4
+    assert optimal_error(eta) == pytest.approx(min(p, 1 - p))
     assert (optimal_ber(eta), optimal_auc(eta)) == pytest.approx((0.5, 0.5))
+
+
+def test_rare_and_common_classes_are_exchanged() -> None:
+    rare = 2.0 ** np.array([-30, -29, -27, -31])
+    for optimal in (optimal_error, optimal_ber, optimal_auc):
+        assert optimal(rare) == optimal(1 - rare)
+    assert 0.5 < optimal_auc(rare) < 1
+
+
+def biases(theta: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bias of BER and AUC from n soft labels of a Beta law, by the mean and by one with a floor."""
+    a, b = 20 * theta, 20 * (1 - theta)
+    truth = optimum_of_beta(np.array([a]), np.array([b]))
+    eta = np.random.default_rng(5).beta(a, b, (1_500, n))
+    floor = 0.25 / n
+    found = np.array(
+        [
+            [ber_forms(e, prior=p).min, np.clip(auc_forms(e, prior=p).min, 0.5, 1)]
+            for e in eta
+            for p in (None, min(1 - floor, max(floor, float(e.mean()))))
+        ]
+    ).reshape(-1, 2, 2)
+    mean = found.mean(axis=0) - [truth.ber[0], truth.roc_auc[0]]
+    return mean, found.std(axis=0) / np.sqrt(len(eta))
+
+
+@pytest.mark.parametrize("n", [5, 10, 50])
+@pytest.mark.parametrize("theta", [0.002, 0.01, 0.05, 0.5, 0.99])
+def test_few_items_are_hardly_biased(theta: float, n: int) -> None:
+    (ber, auc), (ber_error, auc_error) = (part[0] for part in biases(theta, n))
+    assert abs(auc) < 0.005 + 4 * auc_error
+    assert -4 * ber_error < ber < 1 / (2 * n) + 4 * ber_error
+
+
+def test_a_floor_under_the_prior_would_be_caught() -> None:
+    for theta in (0.01, 0.99):
+        (ber, auc), (ber_error, auc_error) = (part[1] for part in biases(theta, 10))
+        assert auc > 0.05 > 0.005 + 4 * auc_error
+        assert ber < -0.04 < -4 * ber_error
 
 
 def test_order_and_container_do_not_matter() -> None:

@@ -4,7 +4,7 @@ Scores and labels are simulated, labels are masked completely at random, and 95%
 metrics are asked for the metric on all labels. Truth is logistic in the score, or a step that no
 logistic curve follows. Theory for a plug-in: 2 Phi(1.96 sqrt(labeled share)) - 1, a little more
 where few parameters are learned. Laws of ranking metrics are drawn, which costs more, so they get
-fewer replications, at one size.
+fewer replications, at one size and for the logistic truth.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from tests.validation.processes import on_all_cores
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "coverage.parquet"
 SEED = 20261130
 SIZES, SHARES, TRUTHS = (300, 1_000, 5_000), (0.1, 0.3, 0.5, 0.9), ("logit", "step")
-N_REPLICATIONS, N_REFITS = 1_000, 60
+N_REPLICATIONS, N_REFITS = 400, 60
 COUNT_METRICS = ("accuracy", "precision", "recall", "f1")
-RANKING_METRICS, RANKING_SIZE, RANKING_REPLICATIONS = ("roc_auc", "average_precision"), 1_000, 400
+RANKING_METRICS, RANKING_SIZE, RANKING_REPLICATIONS = ("roc_auc", "average_precision"), 1_000, 200
 #: Draws of a sampled law: the ends of an interval move by a thirtieth of its width.
 N_DRAWS = 1_000
 #: Replications that a process makes at a time.
@@ -91,10 +91,13 @@ def replicate_batch(jobs: list[Job]) -> list[list[Line]]:
     return [replicate(job) for job in jobs]
 
 
-def jobs_of(sizes: tuple[int, ...], names: tuple[str, ...], n_replications: int) -> list[list[Job]]:
+def jobs_of(
+    sizes: tuple[int, ...], truths: tuple[str, ...], names: tuple[str, ...], n_replications: int
+) -> list[list[Job]]:
+    """Return batches of replications, cell by cell."""
     return [
         [(n, share, truth, number, names) for number in range(start, start + BATCH)]
-        for n, share, truth in product(sizes, SHARES, TRUTHS)
+        for n, share, truth in product(sizes, SHARES, truths)
         for start in range(0, n_replications, BATCH)
     ]
 
@@ -102,8 +105,8 @@ def jobs_of(sizes: tuple[int, ...], names: tuple[str, ...], n_replications: int)
 def study() -> pd.DataFrame:
     """Return the coverage of each method and metric in each cell."""
     batches = [
-        *jobs_of(SIZES, COUNT_METRICS, N_REPLICATIONS),
-        *jobs_of((RANKING_SIZE,), RANKING_METRICS, RANKING_REPLICATIONS),
+        *jobs_of(SIZES, TRUTHS, COUNT_METRICS, N_REPLICATIONS),
+        *jobs_of((RANKING_SIZE,), TRUTHS[:1], RANKING_METRICS, RANKING_REPLICATIONS),
     ]
     lines = [
         (n, share, truth, *line)

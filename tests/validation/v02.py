@@ -26,7 +26,7 @@ from tests.validation import v01
 from tests.validation.processes import on_all_cores
 
 SIZES, SHARES = (300, 1_000, 5_000), (0.3, 0.9)
-N_REPLICATIONS, N_REFITS, N_DRAWS = 1_000, 60, 1_000
+N_REPLICATIONS, N_REFITS, N_DRAWS = 400, 60, 1_000
 METRICS = resolve_count_metrics(None)
 SEED = 20261130
 BATCH = 50

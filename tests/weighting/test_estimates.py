@@ -251,7 +251,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"propensity": Propensity(np.ones(3), "short")}, r"fitted on these rows, 4; it has 3\.$"),
     ({"clip": 0.5}, r"`clip` must be at least 1"),
     ({"clusters": [1, 1, 2]}, r"`clusters` must hold one value per row"),
-    ({"clusters": [1, None, 2, 2]}, r"`clusters` must not be missing; it is at row 1"),
+    (
+        {"clusters": [1, None, 2, 2]},
+        r"`clusters` must not be missing; it is at row 1 .* its own\.$",
+    ),
     ({"clusters": [1, 1, 1, 1]}, r"at least two clusters; got one\.$"),
     ({"time": [1, 2, 3, 4]}, r"at least 8 distinct values; got 4\."),
     ({"time": [1, 2, 3, 4], "clusters": [1, 2, 3, 4]}, r"must not both be given"),

@@ -13,7 +13,6 @@ from sklearn.svm import LinearSVC
 
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.simulate_selection import simulate_selection
-from labelbayes.weighting.cross_fitting import read_features
 from labelbayes.weighting.outcome import Outcome, fit_outcome, read_outcome
 from labelbayes.weighting.propensity import Propensity, fit_propensity, read_propensity
 
@@ -138,14 +137,14 @@ def test_everything_labeled_is_certain() -> None:
 @pytest.mark.parametrize(
     ("X", "options", "kind", "sentence"),
     [
-        (np.zeros((3, 1)), {}, ValueError, r"shape \(2, k\); got \(3, 1\)\.$"),
-        ([0.0, np.inf], {}, ValueError, r"column 'x0' has inf at row 1 \(1 such values\)"),
-        (np.zeros((2, 1, 1)), {}, TypeError, r"got shape \(2, 1, 1\)"),
+        (np.zeros((3, 1)), {}, ValueError, r"^`X` must .* shape \(2, k\); got \(3, 1\)\.$"),
+        ([0.0, np.inf], {}, ValueError, r"^`X` .* column 'x' has inf at row 1 \(1 such values\)"),
         ([0.0, 1.0], {"model": LinearSVC()}, TypeError, r"`predict_proba`; got LinearSVC\.$"),
         ([0.0, 1.0], {"n_folds": 0}, ValueError, r"`n_folds` must be at least 1; got 0\.$"),
         ([0.0, 1.0], {"time": [1, 1]}, ValueError, r"at least two distinct times"),
         ([0.0, 1.0], {"time": [1, None]}, ValueError, r"`time` must not be missing; it is at row"),
         ([0.0, 1.0], {"time": [1]}, ValueError, r"`time` must hold one value per row"),
+        ([0.0, 1.0], {"time": [{1}, {2}]}, TypeError, r"`time` must hold values of one kind"),
     ],
 )
 def test_bad_input_is_one_sentence(X, options, kind, sentence) -> None:
@@ -178,20 +177,7 @@ SMALL = MADE.evaluation._take(np.arange(60))
 X_SMALL = MADE.features[:60]
 
 
-def test_columns_keep_what_they_hold() -> None:
-    """Numbers in an object array stay numbers, times are days, words and categories indicators."""
-    matrix, _, _ = read_features(X_SMALL.astype(object), 60)
-    np.testing.assert_array_equal(matrix, X_SMALL)
-    days = pd.DataFrame({"day": pd.date_range("2026-01-01", periods=60)})
-    matrix, _, names = read_features(days, 60)
-    assert names == ("day",)
-    np.testing.assert_allclose(np.diff(matrix[:, 0]), 1.0)
-    mixed, _, names = read_features([[0.5, "b"], [1.5, "a"]], 2)
-    assert names == ("x0", "x1=a", "x1=b")
-    np.testing.assert_array_equal(mixed, [[0.5, 0, 1], [1.5, 1, 0]])
-    _, _, names = read_features(pd.DataFrame({"c": pd.Categorical([2, 1])}), 2)
-    assert names == ("c=1", "c=2")
-    # Numbers so large that their squares overflow are standardized all the same.
+def test_numbers_whose_squares_overflow_are_standardized_all_the_same() -> None:
     huge = fit_propensity(X_SMALL * 1e300, SMALL, rng=0)
     np.testing.assert_allclose(huge.p, fit_propensity(X_SMALL, SMALL, rng=0).p, atol=1e-3)
 
@@ -199,12 +185,8 @@ def test_columns_keep_what_they_hold() -> None:
 @pytest.mark.parametrize(
     ("X", "error", "sentence"),
     [
-        (np.ma.array(X_SMALL, mask=np.arange(120).reshape(60, 2) == 5), ValueError, "at row 2"),
-        ([["a"], [None]] * 30, ValueError, "column 'x0' has nan at row 1"),
-        (pd.DataFrame(X_SMALL, columns=["a", "a"]), ValueError, "one column per name; got 'a'"),
-        (X_SMALL + 1j, TypeError, "complex"),
-        ([[1], [1, 2]] * 30, TypeError, "one number or word per cell"),
-        ([{1}] * 60, TypeError, "one number or word per cell"),
+        ([["a"], [None]] * 30, ValueError, r"^`X` must .* column 'x0' has nan at row 1 "),
+        (pd.DataFrame(X_SMALL, columns=["a", "a"]), ValueError, r"^`X` must have one column per"),
     ],
 )
 def test_features_that_are_none(X: object, error: type, sentence: str) -> None:
@@ -212,7 +194,7 @@ def test_features_that_are_none(X: object, error: type, sentence: str) -> None:
         with pytest.raises(error, match=sentence):
             fit(X, SMALL, rng=0)
     many = pd.DataFrame({"id": [f"row {i}" for i in range(1_500)]})
-    with pytest.raises(ValueError, match="at most 200 different words per column"):
+    with pytest.raises(ValueError, match=r"^`X` must hold at most 200 different texts per column"):
         fit_propensity(many, MADE.evaluation)
 
 
