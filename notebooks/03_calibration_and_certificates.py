@@ -200,7 +200,7 @@ legend = ax.legend(frameon=False)
 # the hidden ones. Every replication draws its own rows (at most 600, at most a third of each class,
 # 40% positives): on one fixed set even a perfect method would fail. If a law is right, the true
 # metric falls anywhere in it with equal chance, so its normal scores have mean 0 and variance 1.
-# 400 replications where labels are hidden at random, 100 where they are not. Made by
+# 400 replications where labels are hidden at random, 60 where they are not. Made by
 # `python -m tests.validation V04`; pairs of rate and fraction that a set does not allow are absent.
 
 # %%
