@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -300,8 +301,20 @@ def ladder(
         target,
         complete,
         (*_sentences(results), INDEPENDENCE, MISSING_AT_RANDOM, TRAINED_ROWS, THRESHOLD),
-        {metric.name: (metric.lowest, metric.highest) for metric in asked},
+        _ranges(asked, target, results),
     )
+
+
+def _ranges(
+    asked: Sequence[Metric], target: Target, results: Mapping[str, Estimates | Bounds]
+) -> dict[str, tuple[float, float]]:
+    """Return the values that a metric can have: of these rows, no more than in the worst case."""
+    ranges = {metric.name: (metric.lowest, metric.highest) for metric in asked}
+    if target == "sample" and "worst case" in results:
+        for name, span in results["worst case"].items():
+            if not math.isnan(span.low):
+                ranges[name] = (span.low, span.high)
+    return ranges
 
 
 def _check_column(name: str, values: Any, n_rows: int) -> None:

@@ -216,13 +216,34 @@ overview = at_random.groupby("method", observed=True, sort=False).agg(
 overview.round(3)
 
 # %% [markdown]
-# Bins with refits are right nearly everywhere: variance 1 of the normal scores, where the plug-in
-# has more. Scaling-binning, whose bins share two parameters, is pulled to one side on some of these
-# data sets: refits do not hold a model that is wrong.
-#
 # `right` is the share of the cells (six sets, three rates, four metrics) in which mean and variance
-# lie within their 99% limits; `mean_score` the mean size of the shift. `width` is the median over
-# cells of the median width over replications.
+# lie within their 99% limits; `mean_score` the mean size of the shift, in standard deviations.
+# `width` is the median over cells of the median width over replications.
+#
+# Labeled rows, completed by decision, are right nearly everywhere. Bins with refits are as wide as
+# they should be (variance 1, where the plug-in has more) and cover, but 400 replications see a
+# shift in half of the cells. Scaling-binning, whose bins share two parameters, is pulled aside
+# further: refits do not hold a model that is wrong.
+#
+# Where the shift of bins comes from, measured on breast cancer at 30%: what p is too high by among
+# hidden rows on either side of the decision.
+
+# %%
+offs = {"predicted positive": [], "predicted negative": []}
+for seed in range(60):
+    hidden = lb.mask_mcar(complete, 0.3, rng=seed)
+    belief = lb.impute(hidden, "histogram", n_refits=0, rng=seed)
+    missing = ~hidden.is_labeled
+    for side, decision in (("predicted positive", 1), ("predicted negative", 0)):
+        rows = missing & (hidden.y_pred == decision)
+        offs[side].append(float(np.mean(belief.p[rows] - complete.y_true[rows])))
+off = pd.DataFrame(offs).agg(["mean", "sem"])
+off.round(4)
+
+# %% [markdown]
+# Rates of bins are pulled toward one half, and rows of one bin share a rate across the decision: p
+# is too low where the decision is positive and too high where it is negative, so that accuracy,
+# recall and F1 are expected a little too low.
 
 # %%
 shown = ["labeled rows only", "coin flips (MaxEnt)", "scaling-binning", "histogram"]
@@ -315,10 +336,16 @@ for how, estimates in laws.items():
     plug_in = lb.estimate_pemi(some, beliefs[how].without_refits())
     assert plug_in["precision"].sd < estimates["precision"].sd
 
-# At random, bins and labeled rows are right in most cells, and as wide as they should be; the
-# plug-in is too narrow, and p that was shifted or scaled on purpose is found out.
+# At random, labeled rows are right; bins cover, are as wide as they should be and shifted by less
+# than a quarter of a standard deviation, in the direction that p is off; the plug-in is too
+# narrow, and p that was shifted or scaled on purpose is found out.
 right, variance = overview["right"], overview["var_score"]
-assert right[["histogram", "labeled rows only"]].min() > 0.85
+assert right["labeled rows only"] > 0.9
+bins = at_random[at_random["method"] == "histogram"]
+assert bins["coverage"].min() >= 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / bins["n"].max())
+assert overview["mean_score"]["histogram"] < 0.25
+assert off["predicted positive"]["mean"] < -2 * off["predicted positive"]["sem"]
+assert off["predicted negative"]["mean"] > 2 * off["predicted negative"]["sem"]
 assert abs(variance["histogram"] - 1) < 0.1
 assert variance["histogram, plug-in"] > 1.1
 wrong = ["scaling-binning, log odds + 0.5", "scaling-binning, log odds x 1.5"]

@@ -126,39 +126,62 @@ def weighted(**values: float) -> Estimates:
     return Estimates(laws, "weights", "propensity is right", "sample", "confidence", 80, 120)
 
 
+def worst(steps: Ladder, metric: str) -> tuple[str, float]:
+    """The worst case of a metric as text, and its upper end."""
+    span = steps.results["worst case"][metric]
+    return f"[{span.low:.3g}, {span.high:.3g}]", span.high
+
+
 def test_an_estimate_that_no_labels_give_moves_nothing(steps: Ladder) -> None:
-    far = {"weights": weighted(recall=1.2, f1=-0.1, accuracy=1.0 + 1e-12)}
+    (recall, _), (f1, high), (_, top) = (worst(steps, m) for m in ("recall", "f1", "accuracy"))
+    assert high < 0.999
+    far = {"weights": weighted(recall=1.2, f1=high + 1e-3, accuracy=top + 1e-12)}
     beside = ladder(ROWS, metrics=FOUR, extra=far, rng=0)
     means = steps.table()["mean"].xs("recall", level="metric").dropna()
     span = f"recall by {means.max() - means.min():.3f} ({means.min():.3f} to {means.max():.3f})"
     assert span in beside.verdict
     assert beside.verdict.endswith(
         "to either side. Not counted, since no labels give such a value: recall by weights "
-        "(1.200, outside [0, 1]), f1 by weights (-0.100, outside [0, 1])."
+        f"(1.200, outside {recall}), f1 by weights ({high + 1e-3:.3f}, outside {f1})."
     )
     # The noise is that of the last rung that is counted; one is there by rounding and is counted.
     last = steps.results[NAMES[-1]].records()["recall"]
     assert f"{span}, data noise by {(last['high'] - last['low']) / 2:.3f} to" in beside.verdict
-    assert "to 1.000)" in beside.verdict.split("; ")[0]
+    assert f"to {top:.3f})" in beside.verdict.split("; ")[0]
     # Inside the range the same rung moves the metric: without the rule the verdict would differ.
-    near = ladder(ROWS, metrics=FOUR, extra={"weights": weighted(recall=0.999)}, rng=0)
-    assert "to 0.999), data noise" in near.verdict
+    near = ladder(ROWS, metrics=FOUR, extra={"weights": weighted(f1=high - 1e-6)}, rng=0)
+    assert f"to {high:.3f}), data noise" in near.verdict
     assert "Not counted" not in near.verdict + steps.verdict
 
 
+def test_without_known_labels_everything_is_assumption() -> None:
+    nothing = EvaluationSet([None] * 20, np.linspace(0, 1, 20))
+    verdict = ladder(nothing, metrics=FOUR, rng=0).verdict
+    assert verdict == "No label is known: every number here is assumption."
+
+
+def test_one_rung_alone_is_no_noise_of_data(steps: Ladder) -> None:
+    one = {name: steps.results[name] for name in ("worst case", "shared unknown rate")}
+    verdict = dataclasses.replace(steps, results=one).verdict
+    assert verdict.count("nowhere (one rung alone estimates it, ") == 4
+    assert "data noise" not in verdict
+
+
 def test_the_range_is_that_of_the_metric() -> None:
-    extra = {"weights": weighted(matthews_corrcoef=-0.9, recall=-0.9)}
+    steps = ladder(ROWS, metrics=["matthews_corrcoef", "recall"], rng=0)
+    low = steps.results["worst case"]["matthews_corrcoef"].low
+    assert low < 0
+    extra = {"weights": weighted(matthews_corrcoef=low + 1e-6, recall=low)}
     verdict = ladder(ROWS, metrics=["matthews_corrcoef", "recall"], extra=extra, rng=0).verdict
-    assert "matthews_corrcoef by" in verdict
-    assert "(-0.900 to " in verdict
-    assert verdict.endswith("such a value: recall by weights (-0.900, outside [0, 1]).")
+    assert f"({low:.3f} to " in verdict
+    assert verdict.endswith(f"recall by weights ({low:.3f}, outside {worst(steps, 'recall')[0]}).")
 
 
 def test_a_metric_without_a_possible_estimate_is_moved_nowhere() -> None:
     steps = ladder(ROWS, metrics=["recall"], extra={"weights": weighted(recall=1.2)}, rng=0)
     alone = {name: steps.results[name] for name in ("worst case", "weights")}
     verdict = dataclasses.replace(steps, results=alone).verdict
-    assert "recall nowhere (no estimate lies in [0, 1])." in verdict
+    assert f"recall nowhere (no estimate lies in {worst(steps, 'recall')[0]})." in verdict
 
 
 def test_horvitz_thompson_beyond_its_range_is_named() -> None:
@@ -166,7 +189,8 @@ def test_horvitz_thompson_beyond_its_range_is_named() -> None:
     steps = ladder(ROWS, metrics=["precision", "recall"], propensity=rare, rng=0)
     beyond = steps.results["Horvitz-Thompson"].records()["precision"]["mean"]
     assert beyond > 1
-    assert f"precision by Horvitz-Thompson ({beyond:.3f}, outside [0, 1])" in steps.verdict
+    span = worst(steps, "precision")[0]
+    assert f"precision by Horvitz-Thompson ({beyond:.3f}, outside {span})" in steps.verdict
     assert f"to {beyond:.3f})" not in steps.verdict
 
 

@@ -40,6 +40,10 @@ _LARGEST = 1e9
 #: Odds ratios that are tried for a bound with noise in it, closest near 1.
 _STEPS = 31
 
+_EXPECTED = (
+    "These are bounds of what the metric is expected to be on these rows; the chance of single "
+    "labels is not in them, so that its value on all labels may lie outside."
+)
 _MODEL_TAKEN_AS_KNOWN = (
     "The outcome model is taken as exact; with a propensity beside it its errors are corrected, "
     "and their uncertainty is part of the interval."
@@ -172,6 +176,7 @@ def bound_marginal_sensitivity(
         n_unlabeled=evaluation.n_unlabeled,
         notes=(
             sensitivity(largest),
+            *((_EXPECTED,) if is_sample else ()),
             *(() if is_sample else (population_bounds(share),)),
             *((_MODEL_TAKEN_AS_KNOWN,) if propensity is None and not is_sample else ()),
             *rows.notes,

@@ -16,6 +16,9 @@ from labelbayes.imputation.platt import SLOPE_VARIANCE
 #: Bins at most, and labels of the rarer class per bin at least.
 TEST_BINS = 10
 _RARER_PER_BIN = 5
+#: Labels of the rarer class per feature at least: with fewer, fits that are right look wrong (half
+#: of them with 50 columns of noise and 520 labels).
+_RARER_PER_FEATURE = 10
 
 #: Below this p-value a lack of fit is noted: 1 of 100 fits that are right.
 LEVEL = 0.01
@@ -55,7 +58,8 @@ def lack_of_fit(X: FloatArray, weights: LabelWeights, scale: str = "auto") -> Fi
     Returns
     -------
     FitTest or None
-        None with fewer than 15 labels of a class, or too few distinct outputs for 3 bins.
+        None with fewer than 15 labels of a class, fewer than 10 a feature, or too few distinct
+        outputs for 3 bins.
 
     Notes
     -----
@@ -77,6 +81,8 @@ def lack_of_fit(X: FloatArray, weights: LabelWeights, scale: str = "auto") -> Fi
     columns, label, count = X[weights.row], weights.label, weights.count
     platt = PlattCalibrator(scale=scale).fit(columns, label, sample_weight=count)
     p, design = platt.predict(columns), platt.design(columns)
+    if (design.shape[1] - 2) * _RARER_PER_FEATURE > min(weights.n_by_class):
+        return None
     edges = equal_mass_edges(p, count, n_bins)
     if len(edges) < 2:
         return None

@@ -164,4 +164,5 @@ def _mark_claim(
         ax.plot([tip], [claim], color=ink, marker="o", markersize=6, linestyle="none", zorder=5)
     if tip == 1.0:
         return f"{said} fails without any tilt."
-    return f"{said} is no longer likely from an odds ratio of {tip:.3g} on."
+    beyond = "upward" if tip > 1 else "downward"
+    return f"{said} is no longer likely from an odds ratio of {tip:.3g} {beyond}."

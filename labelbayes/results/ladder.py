@@ -47,7 +47,8 @@ class Ladder:
         Sentences that belong beside the numbers, after the names of the rungs that say them; those
         of all rungs last, without names.
     ranges : mapping of str to tuple of float
-        Lowest and highest value that each metric can have. A weighted estimate may lie outside.
+        Lowest and highest value that each metric can have: on these rows those of the worst case.
+        A weighted estimate may lie outside.
     """
 
     results: Mapping[str, Estimates | Bounds]
@@ -82,10 +83,12 @@ class Ladder:
     def verdict(self) -> str:
         """How far the assumptions move each metric and how far data noise does, in a sentence.
 
-        Estimates outside the range of their metric are not counted; a second sentence names them.
+        Estimates that no labels could give are not counted; a second sentence names them.
         """
         if not any(result.n_unlabeled for result in self.results.values()):
             return "No label is missing: every rung gives the same number."
+        if not any(result.n_labeled for result in self.results.values()):
+            return "No label is known: every number here is assumption."
         parts = [self._verdict_on(metric) for metric in self.metrics]
         said = f"From rung to rung assumptions move the estimate of {'; '.join(parts)}."
         impossible = [
@@ -103,6 +106,8 @@ class Ladder:
         known = [row for row in estimates if self._is_possible(metric, row["mean"])]
         if not known:
             return f"{metric} nowhere (no estimate lies in {self._range_text(metric)})"
+        if len(known) == 1:
+            return f"{metric} nowhere (one rung alone estimates it, {known[0]['mean']:.3f})"
         low, high = min(row["mean"] for row in known), max(row["mean"] for row in known)
         noise = (known[-1]["high"] - known[-1]["low"]) / 2
         return (
@@ -123,7 +128,7 @@ class Ladder:
 
     def _range_text(self, metric: str) -> str:
         low, high = self.ranges[metric]
-        return f"[{low:g}, {high:g}]"
+        return f"[{low:.3g}, {high:.3g}]"
 
     def __repr__(self) -> str:
         """Return the table and the verdict as text."""

@@ -266,6 +266,7 @@ def test_population_intervals_hold_the_bare_bounds() -> None:
         assert wide.statement == bare.statement == "sensitivity"
         assert any("outcome model is taken as exact" in note for note in wide.notes) is (p is None)
         assert bare.notes[0].startswith("If the odds of a positive among missing rows differ from")
+        assert any("bounds of what the metric is expected to be" in one for one in bare.notes)
 
 
 def test_a_tipping_point_tips() -> None:

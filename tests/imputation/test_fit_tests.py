@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from labelbayes.data.evaluation_set import EvaluationSet
+from labelbayes.imputation import fit_tests
 from labelbayes.imputation.fit_tests import lack_of_fit
 from labelbayes.imputation.impute import impute
 from labelbayes.imputation.label_weights import weigh_labels
@@ -82,3 +83,21 @@ def test_few_labels_and_few_scores_have_no_test():
     assert lack_of_fit(rows.y_score[:, None], weigh_labels(rows, None, None)) is None
     rows = EvaluationSet([0, 1] * 100, np.repeat([0.2, 0.8], 100))
     assert lack_of_fit(rows.y_score[:, None], weigh_labels(rows, None, None)) is None
+
+
+def test_many_features_of_noise_are_no_lack_of_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def n_alarms() -> int:
+        found = 0
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            score = expit(rng.normal(-0.5, 1.6, 800))
+            label = np.where(rng.random(800) < 0.35, np.nan, rng.random(800) < score)
+            sites = rng.integers(0, 100, 800).astype(str)
+            belief = impute(EvaluationSet(label, score), "platt", features=sites, n_refits=0, rng=0)
+            found += any("does not fit" in note for note in belief.notes)
+        return found
+
+    assert n_alarms() == 0
+    # Without the limit a fit that is right would look wrong.
+    monkeypatch.setattr(fit_tests, "_RARER_PER_FEATURE", 0)
+    assert n_alarms() == 4

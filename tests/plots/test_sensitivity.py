@@ -28,7 +28,7 @@ def test_lines_are_laws_bounds_and_the_claim() -> None:
         assert high.get_ydata()[at] == pytest.approx(bounds.high)
     tip = tipping_odds_ratio(ROWS, BELIEF, "recall", 0.6)
     said = " ".join(text.get_text() for text in ax.texts).replace("\n", " ")
-    assert f"from an odds ratio of {tip:.3g} on" in said
+    assert f"from an odds ratio of {tip:.3g} {'upward' if tip > 1 else 'downward'}" in said
     assert "95% interval, the same for all" in [t.get_text() for t in ax.get_legend().get_texts()]
     plt.close(ax.figure)
 

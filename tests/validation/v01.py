@@ -28,7 +28,7 @@ from tests.validation.processes import on_all_cores
 RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "coverage.parquet"
 SEED = 20261130
 SIZES, SHARES, TRUTHS = (300, 1_000, 5_000), (0.1, 0.3, 0.5, 0.9), ("logit", "step")
-N_REPLICATIONS, N_REFITS = 250, 60
+N_REPLICATIONS, N_REFITS = 200, 60
 COUNT_METRICS = ("accuracy", "precision", "recall", "f1")
 RANKING_METRICS, RANKING_SIZE, RANKING_REPLICATIONS = ("roc_auc", "average_precision"), 1_000, 100
 #: Draws of a sampled law: the ends of an interval move by a thirtieth of its width.
