@@ -72,7 +72,7 @@ ax = lb.plots.plot_comparison(jeffreys, oracle, metric="f1")
 # bins scatter around a rising line, and the data decide how much.
 
 # %%
-line = lb.sample(lb.build_bins(some, prior="line"), cores=2, rng=2)
+line = lb.sample(lb.build_bins(some, prior="line"), target_accept=0.98, cores=2, rng=2)
 
 # %% [markdown]
 # ## A curve
