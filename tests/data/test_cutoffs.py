@@ -128,9 +128,10 @@ def test_comparing_as_float64_would_be_caught() -> None:
     assert _recall(as_doubles, 0.7) == 1 != _recall(EvaluationSet(KNOWN, scores), 0.7)
 
 
+# Eight rows at most: one known positive says too little of so few to contradict beta = 1.
 @given(
-    st.lists(st.floats(-2, 2, width=32), min_size=4, max_size=12),
-    st.integers(0, 11),
+    st.lists(st.floats(-2, 2, width=32), min_size=4, max_size=8),
+    st.integers(0, 7),
     st.sampled_from([-1e-8, 0.0, 1e-8]),
 )
 def test_any_cutoff_near_a_score(values: list[float], place: int, moved: float) -> None:
