@@ -260,7 +260,7 @@ for panel, (name, part) in zip(axes.flat, hidden.groupby("data", observed=True),
     panel.set_title(name, fontsize=9, loc="left")
 fig.supxlabel("share of positives among hidden labels (0.4 of all rows are positive)", fontsize=9)
 fig.supylabel("coverage of 95% intervals, F1, 30% hidden", fontsize=9)
-legend = axes.flat[0].legend(frameon=False, fontsize=7)
+legend = axes.flat[3].legend(loc="center", frameon=False, fontsize=7)
 fig.savefig("results/pit.png", dpi=110, metadata={"Software": None})
 
 # %% [markdown]
