@@ -226,8 +226,7 @@ off = pd.DataFrame(offs).agg(["mean", "sem"])
 off.round(4)
 
 # %% [markdown]
-# Rates of bins are pulled toward one half, and rows of one bin share a rate across the decision: p
-# is too low where the decision is positive and too high where it is negative, so that accuracy,
+# p is too low where the decision is positive and too high where it is negative, so that accuracy,
 # recall and F1 are expected a little too low.
 
 # %%

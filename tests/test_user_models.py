@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
@@ -65,13 +64,6 @@ class CarelessCalibrator:
         return np.full(len(X), 0.5)
 
 
-@pytest.fixture
-def same_filters() -> Any:
-    before = list(warnings.filters)
-    yield
-    assert list(warnings.filters) == before
-
-
 def test_threads_out_of_turn_leave_filters_behind() -> None:
     """The planted error does what it is for; without it the next tests would prove nothing."""
     before = list(warnings.filters)
@@ -83,18 +75,20 @@ def test_threads_out_of_turn_leave_filters_behind() -> None:
     assert list(warnings.filters) == before
 
 
-@pytest.mark.usefixtures("same_filters")
 def test_a_careless_model_leaves_no_filters() -> None:
+    before = list(warnings.filters)
     fit_propensity(FEATURES, EVALUATION, model=Careless(), rng=0)
     belief = impute(EVALUATION, CarelessCalibrator(), n_refits=0, rng=0)
     np.testing.assert_array_equal(belief.p[np.isnan(LABELS)], 0.5)
+    assert list(warnings.filters) == before
 
 
-@pytest.mark.usefixtures("same_filters")
 def test_a_model_with_threads_leaves_no_filters() -> None:
+    before = list(warnings.filters)
     for _ in range(10):
         model = HistGradientBoostingClassifier(max_iter=2)
         fit_propensity(FEATURES, EVALUATION, model=model, rng=0)
+        assert list(warnings.filters) == before
 
 
 def test_every_seed_that_is_missing_is_ours() -> None:

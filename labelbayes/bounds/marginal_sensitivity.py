@@ -176,8 +176,7 @@ def bound_marginal_sensitivity(
         n_unlabeled=evaluation.n_unlabeled,
         notes=(
             sensitivity(largest),
-            *((_EXPECTED,) if is_sample else ()),
-            *(() if is_sample else (population_bounds(share),)),
+            _EXPECTED if is_sample else population_bounds(share),
             *((_MODEL_TAKEN_AS_KNOWN,) if propensity is None and not is_sample else ()),
             *rows.notes,
             *said,

@@ -75,14 +75,13 @@ def lack_of_fit(X: FloatArray, weights: LabelWeights, scale: str = "auto") -> Fi
     .. [2] D. W. Hosmer, S. Lemeshow, Goodness of fit tests for the multiple logistic regression
        model, Communications in Statistics A 9, 1980.
     """
-    n_bins = min(TEST_BINS, min(weights.n_by_class) // _RARER_PER_BIN)
-    if n_bins < 3:
+    rarer, n_features = min(weights.n_by_class), X.shape[1] - 1
+    n_bins = min(TEST_BINS, rarer // _RARER_PER_BIN)
+    if n_bins < 3 or rarer < n_features * _RARER_PER_FEATURE:
         return None
     columns, label, count = X[weights.row], weights.label, weights.count
     platt = PlattCalibrator(scale=scale).fit(columns, label, sample_weight=count)
     p, design = platt.predict(columns), platt.design(columns)
-    if (design.shape[1] - 2) * _RARER_PER_FEATURE > min(weights.n_by_class):
-        return None
     edges = equal_mass_edges(p, count, n_bins)
     if len(edges) < 2:
         return None

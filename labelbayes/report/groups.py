@@ -98,27 +98,6 @@ class GroupReport:
         frame = frame.assign(worst_low=worst["low"], worst_high=worst["high"])
         return frame.rename_axis(["group", "metric"])
 
-    def difference_table(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
-        """Return every compared pair and metric as one table.
-
-        Parameters
-        ----------
-        ci_prob : float, default 0.95
-            Probability content of the intervals.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``difference`` (such as ``"a less b"``) and ``metric``; columns as in
-            ``Estimates.summary``.
-
-        Raises
-        ------
-        ValueError
-            If no groups were compared; `notes` say why.
-        """
-        return self.differences.summary(ci_prob)
-
     def __repr__(self) -> str:
         """Return how many groups are shown and compared."""
         return (

@@ -101,14 +101,16 @@ def test_one_other_score_is_enough() -> None:
 @every_estimator
 @pytest.mark.parametrize("how", ["maxent", "prevalence", "given"])
 def test_a_belief_without_scores_goes_with_any(ask: Ask, how: str) -> None:
-    given = np.where(np.isnan(LABEL), OTHER, LABEL)
-    belief = impute(THERE, given if how == "given" else how, rng=0)
-    ask(HERE, belief)
+    given = np.where(np.isnan(LABEL), OTHER, LABEL) if how == "given" else how
+    answer = ask(HERE, impute(THERE, given, rng=0))
+    assert str(answer) == str(ask(HERE, impute(HERE, given, rng=0)))
 
 
 @every_estimator
 def test_a_belief_that_knows_the_scores_as_features_is_taken(ask: Ask) -> None:
-    ask(HERE, impute(THERE, features=SCORE, n_refits=2, rng=0))
+    answer = ask(HERE, impute(THERE, features=SCORE, n_refits=2, rng=0))
+    # It is this belief that was used, and no other.
+    assert str(answer) != str(ask(HERE, impute(HERE, "maxent")))
 
 
 def test_the_same_scores_in_another_form_are_the_same_knowledge() -> None:

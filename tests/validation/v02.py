@@ -24,6 +24,7 @@ from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.results.distribution import Law
 from tests.validation import v01
 from tests.validation.processes import on_all_cores
+from tests.validation.v10 import gates
 
 SIZES, SHARES = (300, 1_000, 5_000), (0.3, 0.9)
 N_REPLICATIONS, N_REFITS, N_DRAWS = 400, 60, 1_000
@@ -81,21 +82,14 @@ def _replicate(n: int, share: float, number: int) -> Iterator[Line]:
             yield name, metric, TRUTH[metric] in span, span.width
 
 
-def study(
-    sizes: tuple[int, ...], shares: tuple[float, ...], n_replications: int, *, alone: bool = False
-) -> pd.DataFrame:
-    """Return coverage and mean width of each method and metric in each cell.
-
-    ``alone``: in this process.
-    """
+def study() -> pd.DataFrame:
+    """Return coverage and mean width of each method and metric in each cell."""
     batches = [
-        [(n, share, number) for number in range(start, min(start + BATCH, n_replications))]
-        for n, share in product(sizes, shares)
-        for start in range(0, n_replications, BATCH)
+        [(n, share, number) for number in range(start, start + BATCH)]
+        for n, share in product(SIZES, SHARES)
+        for start in range(0, N_REPLICATIONS, BATCH)
     ]
-    made = map(replicate_batch, batches)
-    if not alone:
-        made = on_all_cores(replicate_batch, batches, label="population")
+    made = on_all_cores(replicate_batch, batches, label="population")
     lines = [
         (n, share, *line)
         for batch, found in zip(batches, made, strict=True)
@@ -108,9 +102,9 @@ def study(
     return grouped.agg(coverage=("covered", "mean"), width=("width", "mean")).reset_index()
 
 
-def checks(table: pd.DataFrame, n_replications: int) -> dict[str, bool]:
+def checks(table: pd.DataFrame) -> dict[str, bool]:
     """What must be so, and planted errors that must not."""
-    gate = 3.3 * float(np.sqrt(0.95 * 0.05 / n_replications))
+    gate = gates(N_REPLICATIONS)
     of = dict(list(table.set_index(["n", "masked", "metric"]).groupby("method")))
     known, naive, refits = of["p known"], of[NAIVE], of["p learned, refits"]
     # Few labels are few for any calibrator: refits are judged from a hundred labels on.
@@ -118,23 +112,23 @@ def checks(table: pd.DataFrame, n_replications: int) -> dict[str, bool]:
     most_masked = refits.index.get_level_values("masked") >= 0.9
     plug_in = of["p learned, plug-in"]["coverage"]
     return {
-        "p known covers": bool(known["coverage"].between(0.95 - gate, 0.95 + gate).all()),
-        "refits cover": bool((refits["coverage"][labels >= 100] > 0.95 - gate).all()),
-        "the plug-in does not": bool((plug_in[most_masked] < 0.95 - gate).all()),
+        "p known covers": bool(known["coverage"].between(gate["least"], gate["most"]).all()),
+        "refits cover": bool((refits["coverage"][labels >= 100] > gate["least"]).all()),
+        "the plug-in does not": bool((plug_in[most_masked] < gate["least"]).all()),
         "naive completion is wider": bool((naive["width"] > known["width"]).all()),
         "naive completion covers too much": bool(
-            (naive["coverage"][most_masked] > 0.95 + gate).all()
+            (naive["coverage"][most_masked] > gate["most"]).all()
         ),
     }
 
 
 def main() -> bool:
-    table = study(SIZES, SHARES, N_REPLICATIONS)
+    table = study()
     keys = ["metric", "n", "masked"]
     for value in ("coverage", "width"):
         print(f"\n{value}")
         print(table.pivot_table(index=keys, columns="method", values=value).round(3).to_string())
-    found = checks(table, N_REPLICATIONS)
+    found = checks(table)
     for what, holds in found.items():
         print(f"{'passed' if holds else 'FAILED'}: {what}")
     return all(found.values())
