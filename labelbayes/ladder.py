@@ -202,7 +202,7 @@ def ladder(
     soft_labels : array_like of float, shape (n_rows,), optional
         P(y = 1) of each row as raters see it: adds what the best classifier could reach.
     bayes : bool, default False
-        Whether to sample the Bayesian rungs too, with PyMC: half a minute more.
+        Whether to sample the Bayesian rungs too, with PyMC: up to a minute more.
     extra : mapping of str to Estimates or Bounds, optional
         Further rungs of yours, below the built-in ones; of the same target.
     truth : EvaluationSet, optional
