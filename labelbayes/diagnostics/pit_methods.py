@@ -50,14 +50,16 @@ def _shared(
 
 
 def _pemi(
-    change: Callable[[EvaluationSet, Imputation], Imputation] | None,
     how: str,
+    *,
     method: str = "exact",
+    n_refits: int = N_REFITS,
+    change: Callable[[EvaluationSet, Imputation], Imputation] | None = None,
 ) -> Callable[..., Answer]:
     def answer(
         evaluation: EvaluationSet, metrics: Sequence[Metric], rng: np.random.Generator
     ) -> Answer:
-        belief = impute(evaluation, how, n_refits=N_REFITS, rng=rng)
+        belief = impute(evaluation, how, n_refits=n_refits, rng=rng)
         if change is not None:
             belief = change(evaluation, belief)
         found = estimate_pemi(evaluation, belief, metrics=metrics, method=method, rng=rng)
@@ -66,10 +68,6 @@ def _pemi(
         return found, mean
 
     return answer
-
-
-def _plug_in(evaluation: EvaluationSet, belief: Imputation) -> Imputation:
-    return belief.without_refits()
 
 
 def _shifted(evaluation: EvaluationSet, belief: Imputation) -> Imputation:
@@ -85,18 +83,18 @@ PIT_METHODS: dict[str, Callable[..., Answer]] = {
     "labeled rows, bootstrap": _labeled("bootstrap", "population"),
     "labeled rows, bootstrap completed": _labeled("bootstrap", "sample"),
     "labeled rows only": _labeled("bayes", "sample"),
-    "coin flips (MaxEnt)": _pemi(None, "maxent"),
-    "coin flips (MaxEnt), normal": _pemi(None, "maxent", "gauss"),
+    "coin flips (MaxEnt)": _pemi("maxent"),
+    "coin flips (MaxEnt), normal": _pemi("maxent", method="gauss"),
     "shared unknown rate": _shared,
-    "prevalence": _pemi(None, "prevalence"),
-    "prevalence, normal": _pemi(None, "prevalence", "gauss"),
-    "scaling-binning": _pemi(None, "scaling_binning"),
-    "scaling-binning, plug-in": _pemi(_plug_in, "scaling_binning"),
-    "scaling-binning, plug-in, normal": _pemi(_plug_in, "scaling_binning", "gauss"),
-    "histogram": _pemi(None, "histogram"),
-    "histogram, plug-in": _pemi(_plug_in, "histogram"),
-    "scaling-binning, log odds + 0.5": _pemi(_shifted, "scaling_binning"),
-    "scaling-binning, log odds x 1.5": _pemi(_scaled, "scaling_binning"),
+    "prevalence": _pemi("prevalence"),
+    "prevalence, normal": _pemi("prevalence", method="gauss"),
+    "scaling-binning": _pemi("scaling_binning"),
+    "scaling-binning, plug-in": _pemi("scaling_binning", n_refits=0),
+    "scaling-binning, plug-in, normal": _pemi("scaling_binning", method="gauss", n_refits=0),
+    "histogram": _pemi("histogram"),
+    "histogram, plug-in": _pemi("histogram", n_refits=0),
+    "scaling-binning, log odds + 0.5": _pemi("scaling_binning", change=_shifted),
+    "scaling-binning, log odds x 1.5": _pemi("scaling_binning", n_refits=0, change=_scaled),
 }
 
 

@@ -22,7 +22,7 @@ VALUES = Path("pit-values")
 SEED = 20261130
 METRICS = ["accuracy", "precision", "recall", "f1"]
 #: Replications where labels are hidden at random, which must be right, and where they are not.
-N_AT_RANDOM, N_NOT_AT_RANDOM = 400, 60
+N_AT_RANDOM, N_NOT_AT_RANDOM = 400, 200
 
 
 def study(name: str, path: Path, n_processes: int) -> pd.DataFrame:
