@@ -167,7 +167,7 @@ class RateCells:
         for start in track(range(0, n_draws, size), label="exact laws"):
             block = self.rates({name: part[start : start + size] for name, part in draws.items()})
             first, second = (WeightedP(block[:, side], self.count[side]) for side in sides)
-            pairs += [(first.law(i), second.law(i)) for i in range(len(block))]
+            pairs += zip(first.laws(), second.laws(), strict=True)
         return pairs
 
 

@@ -76,9 +76,8 @@ class ImputedLabels:
     @cached_property
     def _fits(self) -> list[CountPair]:
         """Exact laws of U and V, a pair per refit, or one where p is taken as known."""
-        n_fits = len(self.positive.p)
-        fits = range(1, n_fits) if n_fits > 1 else range(1)
-        return [(self.positive.law(i), self.negative.law(i)) for i in fits]
+        fits = slice(1, None) if len(self.positive.p) > 1 else slice(1)
+        return list(zip(self.positive.laws(fits), self.negative.laws(fits), strict=True))
 
     def _which(self, draws: Draws) -> IntArray:
         """Refit of each draw."""

@@ -156,7 +156,7 @@ class HiddenPositives:
                 (in_below, counts.unlabeled_predicted_negative),
             )
         ]
-        return [(sides[0].law(i), sides[1].law(i)) for i in range(len(in_above))]
+        return list(zip(sides[0].laws(), sides[1].laws(), strict=True))
 
 
 def build_positive_unlabeled(

@@ -10,6 +10,7 @@ from labelbayes._checks import BoolArray, FloatArray, IntArray
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
 from labelbayes.imputation.score_scale import name_of_score, score_of
+from labelbayes.laws.fitted_counts import are_few, fitted_laws
 from labelbayes.laws.poisson_binomial import integer_law
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.results.integer_law import IntegerLaw
@@ -50,6 +51,23 @@ class WeightedP:
             Its Poisson-binomial law.
         """
         return integer_law(PowerSums.from_probabilities(self.p[i], self.count))
+
+    def laws(self, fits: slice = slice(None)) -> list[IntegerLaw]:
+        """Return the laws of the number of positives under several fits.
+
+        Parameters
+        ----------
+        fits : slice, default all
+            Rows of `p`.
+
+        Returns
+        -------
+        list of IntegerLaw
+            A Poisson-binomial law per fit.
+        """
+        if are_few(self.count):
+            return fitted_laws(self.p[fits], self.count)
+        return [self.law(i) for i in range(*fits.indices(len(self.p)))]
 
 
 def check_made_from(evaluation: EvaluationSet, imputation: Imputation) -> None:
@@ -224,5 +242,5 @@ def count_pairs(evaluation: EvaluationSet, imputation: Imputation) -> list[Count
             pairs.append((laws[0], laws[1]))
         return pairs
     positive, negative = weigh_missing(evaluation, imputation)
-    fits = range(1, 1 + imputation.n_refits) if imputation.n_refits else range(1)
-    return [(positive.law(i), negative.law(i)) for i in fits]
+    fits = slice(1, None) if imputation.n_refits else slice(1)
+    return list(zip(positive.laws(fits), negative.laws(fits), strict=True))
