@@ -26,20 +26,17 @@ import numpy as np
 
 import labelbayes as lb
 
-rng = np.random.default_rng(20261130)
-
 # %% [markdown]
 # ## The data
 #
 # scikit-learn's breast cancer data (malignant is positive), scored out of fold by a logistic
 # regression, so that no row was used to train the model that scores it. All labels are known; we
-# hide 30% of them **not at random**: among the hidden rows positives are half as frequent as among
-# all rows. In practice one has only `some`; the complete set serves as the answer key.
+# hide 30% of them **not at random**: among the hidden rows 19% are positive, among all rows 37%.
+# In practice one has only `some`; the complete set serves as the answer key.
 
 # %%
 complete = lb.load_breast_cancer_scores()
-share_positive = complete.y_true.mean()
-some = lb.mask_mnar(complete, 0.3, share_positive / 2, rng=rng)
+some = lb.mask_mnar(complete, rate=0.3, positive_fraction=0.19, rng=0)
 some
 
 # %% [markdown]
@@ -53,7 +50,7 @@ some
 # From no assumption at all to a calibrated probability for each missing label.
 
 # %%
-steps = lb.ladder(some, truth=complete, rng=1)
+steps = lb.ladder(some, truth=complete, rng=0)
 steps
 
 # %%

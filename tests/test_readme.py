@@ -120,6 +120,14 @@ def test_ci_runs_the_commands_of_readme() -> None:
         assert len(re.findall(f"^{pattern}$", README, flags=re.MULTILINE)) == 1, pattern
 
 
+def test_first_picture_is_of_the_lines_below_it() -> None:
+    notebook = (ROOT / "notebooks" / "01_quickstart.py").read_text(encoding="utf-8")
+    assert "results/ladder.png" in notebook
+    made = re.findall(r"^(?:complete|some|steps) = [^#\n]*", README, flags=re.MULTILINE)
+    assert [line.split()[0] for line in made] == ["complete", "some", "steps"]
+    assert [line for line in made if f"\n{line.rstrip()}\n" not in notebook] == []
+
+
 def test_planted_python_faults_are_caught() -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         run_python("one\n\n```python\nx = 1\n```\n\n```python\nx / 0\n```\n")

@@ -8,6 +8,7 @@ covers all rows. Naive: one Dirichlet law over completed rows although p is know
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,9 @@ from tests.validation import v01
 from tests.validation.processes import on_all_cores
 from tests.validation.v10 import gates
 
+RESULT = Path(__file__).parents[2] / "notebooks" / "results" / "population.parquet"
 SIZES, SHARES = (300, 1_000, 5_000), (0.3, 0.9)
-N_REPLICATIONS, N_REFITS, N_DRAWS = 400, 60, 1_000
+N_REPLICATIONS, N_REFITS, N_DRAWS = 2_000, 60, 1_000
 METRICS = resolve_count_metrics(None)
 SEED = 20261130
 BATCH = 50
@@ -124,6 +126,7 @@ def checks(table: pd.DataFrame) -> dict[str, bool]:
 
 def main() -> bool:
     table = study()
+    table.to_parquet(RESULT, index=False, compression="zstd")
     keys = ["metric", "n", "masked"]
     for value in ("coverage", "width"):
         print(f"\n{value}")
