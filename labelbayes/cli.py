@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,9 @@ from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.examples import load_breast_cancer_scores
 from labelbayes.data.masking import mask_mnar
 from labelbayes.data.read import read_evaluation
+from labelbayes.metrics.registry import DEFAULT_METRICS, METRICS, resolve_metrics
 from labelbayes.report.build import Report, build_report, installed_version
+from labelbayes.report.terminal import drop_output, print_text, visible
 from labelbayes.report.write import check_directory, write_report
 from labelbayes.results.sentences import TARGETS
 from labelbayes.weighting.outcome import fit_outcome
@@ -32,6 +33,7 @@ _OPTIONS = {
     "threshold": "--threshold",
     "pos_label": "--pos-label",
     "missing": "--missing",
+    "metrics": "--metrics",
     "group": "--group",
     "propensity": "--propensity",
     "outcome": "--outcome",
@@ -71,7 +73,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         sentence = message[:1].upper() + message[1:].rstrip(".")
-        self.exit(2, f"labelbayes: {_visible(sentence)}. See `{self.prog} --help`.\n")
+        self.exit(2, f"labelbayes: {visible(sentence)}. See `{self.prog} --help`.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,13 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        drop_output()
         return _BROKEN_PIPE
-
-
-def _drop_output() -> None:
-    """Send what is not yet printed nowhere; else Python complains when it flushes at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -161,6 +158,13 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         metavar="LABEL",
         help="a label that says 'missing'; may be given more than once",
+    )
+    report.add_argument(
+        "--metrics",
+        type=lambda word: [name.strip() for name in word.split(",")],
+        metavar="NAME,...",
+        help=f"which of {', '.join(METRICS)} (default: {', '.join(DEFAULT_METRICS)}; without "
+        "--y-score those that rank are left out)",
     )
     report.add_argument(
         "--target",
@@ -264,6 +268,8 @@ def _report(options: argparse.Namespace) -> int:
     if options.y_score is None and options.y_pred is None:
         raise _BadInput("Pass --y-score or --y-pred: there is nothing to evaluate without one.")
     _checked(lambda: check_directory(options.output))
+    has_score = options.y_score is not None
+    metrics = _checked(lambda: resolve_metrics(options.metrics, has_score=has_score))
     evaluation: EvaluationSet = _checked(
         lambda: read_evaluation(
             options.file,
@@ -282,9 +288,10 @@ def _report(options: argparse.Namespace) -> int:
     only_positives = counts.tp + counts.fn > 0 and counts.fp + counts.tn == 0
     if only_positives and evaluation.n_unlabeled and options.beta is None:
         said.append(_ASK_FOR_BETA)
-    name = _visible(Path(options.file).name)
+    name = visible(Path(options.file).name)
     report = build_report(
         evaluation.with_notes(tuple(said)),
+        metrics=metrics,
         target=options.target,
         beta=options.beta,
         propensity=given["propensity"][0],
@@ -322,7 +329,7 @@ def _read_probabilities(
     if is_bad.any():
         row = int(np.argmax(is_bad))
         raise _BadInput(
-            f"`{option}` must name a column of probabilities in [0, 1]; {_visible(column)!r} has "
+            f"`{option}` must name a column of probabilities in [0, 1]; {visible(column)!r} has "
             f"{read.y_score[row]:g} in row {row + 1:,} ({int(is_bad.sum()):,} such cells)."
             f"{_PROBABILITIES[name]}"
         )
@@ -333,41 +340,24 @@ def _deliver(report: Report, output: str, about: str) -> int:
     """Write, then print: a reader that stops reading early does not cost the files."""
     files = _checked(lambda: write_report(report, output))
     lines = [about, ""] if about else []
-    lines += [repr(report), "", *(f"Wrote {_visible(str(path))}" for path in files.values())]
+    lines += [repr(report), "", *(f"Wrote {visible(str(path))}" for path in files.values())]
     try:
-        _print("\n".join(lines))
+        print_text("\n".join(lines))
     except BrokenPipeError:
         raise
     except OSError as error:
-        _drop_output()
+        drop_output()
         return _complain_of_output(output, error.strerror or str(error))
     return 0 if sys.stdout else _complain_of_output(output, "it is closed")
 
 
-def _print(text: str) -> None:
-    if sys.stdout is None:  # closed before the program began
-        return
-    # A terminal that knows few characters gets the others spelled out.
-    encoding = sys.stdout.encoding or "utf-8"
-    shown = "\n".join(_visible(line) for line in text.split("\n"))
-    print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-
-
 def _complain_of_output(output: str, reason: str) -> int:
     print(
-        f"labelbayes: The report was written to {_visible(output)} and could not be printed to "
+        f"labelbayes: The report was written to {visible(output)} and could not be printed to "
         f"standard output: {reason}.",
         file=sys.stderr,
     )
     return _NOT_PRINTED
-
-
-def _visible(text: str) -> str:
-    """Spell out what a terminal would obey instead of show: control characters and the like."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
 
 
 def _checked(step: Callable[[], Answer], **others: str) -> Answer:
@@ -392,4 +382,4 @@ def _sentence(error: Exception, options: Mapping[str, str]) -> str:
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename} cannot be used: {error.strerror}."
     text = re.sub(r"`(\w+)(=[^`]+)?`", as_option, text)
-    return _visible(" ".join(text.splitlines()))
+    return visible(" ".join(text.splitlines()))

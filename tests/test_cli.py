@@ -20,7 +20,7 @@ from labelbayes.data.examples import load_breast_cancer_scores
 from labelbayes.data.masking import mask_mnar
 from labelbayes.data.read import read_evaluation
 from labelbayes.ladder import RUNGS, ladder
-from labelbayes.metrics.registry import DEFAULT_METRICS
+from labelbayes.metrics.registry import DEFAULT_METRICS, METRICS, resolve_metrics
 from labelbayes.report import write
 from labelbayes.weighting.outcome import fit_outcome
 from labelbayes.weighting.propensity import fit_propensity
@@ -160,6 +160,37 @@ def test_every_option_bites(table: Path, capsys, no_figures) -> None:
     assert one["target"] == "population"
     assert _report(table, *WORDS, "--target", "population", "--seed", "1") == 0
     assert (_numbers(table)["seed"], _numbers(table)["rungs"] == one["rungs"]) == (1, False)
+
+
+def test_metrics_are_those_that_are_named(table: Path, capsys, no_figures) -> None:
+    assert _report(table, *WORDS) == 0
+    assert _numbers(table)["metrics"] == list(DEFAULT_METRICS)
+    assert _report(table, *DECIDED) == 0
+    assert _numbers(table)["metrics"] == list(DEFAULT_METRICS[:4])
+    assert _report(table, *WORDS, "--metrics", "recall, npv") == 0
+    assert _numbers(table)["metrics"] == ["recall", "npv"]
+    assert _report(table, *WORDS, "--group", "decision", "--metrics", ",".join(METRICS)) == 0
+    assert _numbers(table)["metrics"] == list(METRICS)
+
+
+@pytest.mark.parametrize("names", [["recal"], ["f1", ""], ["f1", "f1"], ["roc_auc"]])
+def test_metrics_are_refused_in_the_words_of_the_library(
+    names: list[str], table: Path, capsys
+) -> None:
+    with pytest.raises(ValueError, match="metric") as raised:
+        resolve_metrics(names, has_score=False)
+    said = str(raised.value).replace("`metrics`", "`--metrics`").replace("`y_score`", "`--y-score`")
+    status = _report(table, *DECIDED, "--metrics", ",".join(names))
+    _is_refused(status, capsys.readouterr().err, said)
+    assert not (table.parent / "out").exists()
+
+
+def test_help_names_the_metrics_and_which_are_shown_by_default(capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["report", "--help"])
+    assert left.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"which of {', '.join(METRICS)} (default: {', '.join(DEFAULT_METRICS)};" in shown
 
 
 #: P(label seen), P(positive) and a soft label beside each row, and two sites.

@@ -232,6 +232,9 @@ def test_what_cannot_be_climbed_is_left_out_with_the_reason() -> None:
     assert all(reason for reason in unlabeled.left_out.values())
     page = unlabeled._repr_html_()
     assert "Left out, prevalence:" in page
+    lines = repr(unlabeled).splitlines()
+    said = [f"Left out, {name}: {reason}" for name, reason in unlabeled.left_out.items()]
+    assert [line for line in lines if line.startswith("Left out")] == said
 
 
 def test_own_belief_takes_the_place_of_the_calibration() -> None:

@@ -95,7 +95,8 @@ class CurveBounds:
     def method(self) -> str:
         """How the bounds were computed, in a few words."""
         steps = "tight, attained" if self.construction == "attained" else "Theorem 1"
-        return f"positive-unlabeled bounds ({steps}), {self.band.said}, {self.beta.said}"
+        name = f"{self.reference}-unlabeled bounds"
+        return f"{name} ({steps}), {self.band.said}, {self.beta.said}"
 
     @property
     def assumption(self) -> str:

@@ -8,7 +8,10 @@ compares an array of float32 with the number 0.7 in the same way.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from labelbayes._checks import FloatArray
 from labelbayes.data.columns import Int8Array
@@ -43,7 +46,53 @@ def decide(
     >>> decide(scores.astype(float), 0.7, scores.dtype)
     (array([1, 0], dtype=int8), 0.699999988079071)
     """
+    cutoff = round_cutoff(threshold, precision)
+    return (y_score >= cutoff).astype(np.int8), cutoff
+
+
+def round_cutoff(threshold: float, precision: np.dtype[np.floating]) -> float:
+    """Return a cutoff as it is compared with scores of a precision.
+
+    Parameters
+    ----------
+    threshold : float
+        A finite number.
+    precision : dtype
+        In which the scores came: float16, float32 or float64.
+
+    Returns
+    -------
+    float
+        Rounded to that precision; as given where it is beyond the largest number of that
+        precision.
+
+    Examples
+    --------
+    >>> round_cutoff(0.7, np.dtype(np.float32)), round_cutoff(0.7, np.dtype(np.float64))
+    (0.699999988079071, 0.7)
+    """
     with np.errstate(over="ignore"):
         rounded = float(precision.type(threshold))
-    cutoff = rounded if np.isfinite(rounded) else threshold
-    return (y_score >= cutoff).astype(np.int8), cutoff
+    return rounded if np.isfinite(rounded) else threshold
+
+
+def precision_of(values: npt.NDArray[Any]) -> np.dtype[np.floating]:
+    """Return the precision in which numbers came.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers of any type.
+
+    Returns
+    -------
+    dtype
+        float16 or float32 where they are that, else float64.
+
+    Examples
+    --------
+    >>> precision_of(np.array([0.5], dtype=np.float32)), precision_of(np.array([1, 2]))
+    (dtype('float32'), dtype('float64'))
+    """
+    is_short = values.dtype in (np.float16, np.float32)
+    return values.dtype if is_short else np.dtype(np.float64)

@@ -26,6 +26,7 @@ from labelbayes.data.answers import (
     read_answers,
     read_options,
 )
+from labelbayes.data.frames import not_a_frame
 from labelbayes.data.labels import Label
 
 
@@ -177,7 +178,7 @@ class Ratings:
         3
         """
         if not isinstance(frame, pd.DataFrame):
-            raise TypeError(f"`frame` must be a DataFrame; got {type(frame).__name__}.")
+            raise not_a_frame("frame", "a pandas DataFrame", frame)
         n_items, n_raters = frame.shape
         return cls(
             [item for item in frame.index for _ in range(n_raters)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pandas as pd
 from labelbayes._checks import BoolArray, FloatArray
 from labelbayes.data.cells import BadCell, read_numbers
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.data.tables import check_names, read_table
+from labelbayes.data.frames import not_a_frame
+from labelbayes.data.tables import check_names, line_of_row, read_table
 
 #: What pandas, R and databases write for a missing value; read as missing in text files, with a
 #: note. Words ("None", "unknown", "pending") are missing only when they are declared.
@@ -69,7 +71,8 @@ def read_evaluation(
         If there is no such file.
     ValueError
         If the file is no table or has no rows, a column is missing or there twice, or a cell
-        cannot be read; names file, column, row (the first row of data is row 1) and cell.
+        cannot be read; names file, column, row (the first row of data is row 1) and cell, or
+        the position and the line of a text file.
 
     See Also
     --------
@@ -94,18 +97,21 @@ def read_evaluation(
     wanted = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
     wanted |= {"group": group, "count": count}
     names = {role: name for role, name in wanted.items() if name is not None}
+    text_file: Path | None = None
     if isinstance(source, pd.DataFrame):
-        where, is_text = "The DataFrame", False
+        where = "The DataFrame"
         check_names(where, list(source.columns), names.values())
         frame = source
     elif isinstance(source, (str, os.PathLike)):
         # Bytes of a name that are no UTF-8 would break every print of a note.
         where = os.fsencode(source).decode(errors="replace")
-        frame, is_text = read_table(Path(source), dict.fromkeys(names.values()))
+        path = Path(source)
+        frame, is_text = read_table(path, dict.fromkeys(names.values()))
+        if is_text:
+            text_file = path
     else:
-        raise TypeError(
-            "`source` must be a DataFrame or the path of a CSV or Parquet file; got "
-            f"{type(source).__name__}."
+        raise not_a_frame(
+            "source", "a pandas DataFrame or the path of a CSV or Parquet file", source
         )
     columns: dict[str, Any] = {}
     notes: list[str] = []
@@ -115,7 +121,7 @@ def read_evaluation(
         if role in ("y_score", "count") and _holds_text(series):
             columns[role], how = _numbers(place, series, is_whole=role == "count")
             notes += [f"{place}: {how}."] if how else []
-        elif is_text and _holds_text(series):
+        elif text_file is not None and _holds_text(series):
             spellings = ("",) if role == "group" else ("", *MISSING_SPELLINGS)
             columns[role], how = _words(series, spellings)
             notes += [f"{place}: {how}."] if how else []
@@ -130,8 +136,19 @@ def read_evaluation(
         )
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{where}: {error}") from error
+        said = str(error) if text_file is None else _with_lines(str(error), text_file)
+        raise kind(f"{where}: {said}") from error
     return evaluation.with_notes(tuple(notes))
+
+
+def _with_lines(sentence: str, path: Path) -> str:
+    """Return a sentence about positions, which begin at 0, with the lines of the file."""
+
+    def with_line(match: re.Match[str]) -> str:
+        line = line_of_row(path, int(match[1]))
+        return match[0] if line is None else f"{match[0]} (line {line:,} of the file)"
+
+    return re.sub(r"\bat position (\d+)", with_line, sentence)
 
 
 def _holds_text(series: pd.Series) -> bool:

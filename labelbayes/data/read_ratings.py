@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from labelbayes.data.frames import not_a_frame
 from labelbayes.data.ratings import Ratings
 from labelbayes.data.read import MISSING_SPELLINGS
 from labelbayes.data.tables import check_names, read_table
@@ -91,9 +92,8 @@ def read_ratings(
         else:
             frame, is_text = read_table(path, dict.fromkeys(names))
     else:
-        raise TypeError(
-            "`source` must be a DataFrame or the path of a CSV, Parquet or JSON-lines file; got "
-            f"{type(source).__name__}."
+        raise not_a_frame(
+            "source", "a pandas DataFrame or the path of a CSV, Parquet or JSON-lines file", source
         )
     spellings = ("", *MISSING_SPELLINGS) if is_text else ()
     columns = {name: [None if _is_in(c, spellings) else c for c in frame[name]] for name in names}

@@ -7,8 +7,10 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import pandas as pd
 import pyarrow as pa
@@ -110,10 +112,9 @@ def _read_parquet(path: Path, names: Collection[str]) -> pd.DataFrame:
 
 
 def _read_text(path: Path, names: Collection[str], magic: bytes) -> pd.DataFrame:
-    is_gzip = magic.startswith(b"\x1f\x8b")
+    is_gzip = _is_gzip(magic)
     head = _head(path, is_gzip)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    separator = "\t" if {".tsv", ".tab"} & set(suffixes) else ","
+    separator = _separator(path)
     reader = csv.reader(io.StringIO(head, newline=""), delimiter=separator)
     try:
         header = next((row for row in reader if row), [])
@@ -149,6 +150,54 @@ def _read_text(path: Path, names: Collection[str], magic: bytes) -> pd.DataFrame
     return frame.apply(lambda column: column.str.strip())
 
 
+def line_of_row(path: Path, row: int) -> int | None:
+    """Return the line of a text file on which a row of data begins.
+
+    Parameters
+    ----------
+    path : Path
+        A file that `read_table` has read as text.
+    row : int >= 0
+        Place of the row; empty lines are no rows, and a quoted cell may fill several lines.
+
+    Returns
+    -------
+    int or None
+        The line, from 1 on; None where a cell is longer than the standard library reads.
+    """
+    with path.open("rb") as file:
+        is_gzip = _is_gzip(file.read(4))
+    with _open_text(path, is_gzip, errors="replace") as text:
+        starts = _starts_of_rows(text, _separator(path))
+        try:
+            return next(islice(starts, 1 + row, None))  # the first is the header's
+        except csv.Error:
+            return None
+
+
+def _starts_of_rows(text: IO[str], separator: str) -> Iterator[int]:
+    reader, start = csv.reader(text, delimiter=separator), 1
+    for cells in reader:
+        if cells:
+            yield start
+        start = reader.line_num + 1
+
+
+def _open_text(path: Path, is_gzip: bool, *, errors: str) -> IO[str]:
+    if is_gzip:
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors=errors, newline="")
+    return path.open(encoding="utf-8-sig", errors=errors, newline="")
+
+
+def _is_gzip(magic: bytes) -> bool:
+    return magic.startswith(b"\x1f\x8b")
+
+
+def _separator(path: Path) -> str:
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    return "\t" if {".tsv", ".tab"} & suffixes else ","
+
+
 def _head(path: Path, is_gzip: bool) -> str:
     try:
         with gzip.open(path) if is_gzip else path.open("rb") as file:
@@ -169,10 +218,15 @@ def _head(path: Path, is_gzip: bool) -> str:
 def _separator_remedy(header: list[str], separator: str) -> str:
     if len(header) != 1:
         return ""
-    for other, name in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar"), (",", "a comma")):
+    for other, name, remedy in (
+        (";", "a semicolon", "save it with commas"),
+        ("\t", "a tab", "name it .tsv"),
+        ("|", "a bar", "save it with commas"),
+        (",", "a comma", "name it .csv"),
+    ):
         if other != separator and other in header[0]:
             return (
-                f"Its separator is probably {name}: pass "
+                f"Its separator is probably {name}: {remedy}, or pass "
                 f"`pandas.read_csv(path, sep={other!r}, dtype=str)` instead of the path."
             )
     return ""
@@ -181,8 +235,7 @@ def _separator_remedy(header: list[str], separator: str) -> str:
 def _broken(path: Path, separator: str, is_gzip: bool, width: int, error: Exception) -> str:
     """Say where a text file stops being a table; Arrow gives no row when it reads in parallel."""
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8-sig", newline="") if is_gzip else None
-        with opened or path.open(encoding="utf-8-sig", newline="") as file:
+        with _open_text(path, is_gzip, errors="strict") as file:
             rows = (row for row in csv.reader(file, delimiter=separator) if row)
             for number, row in enumerate(rows):
                 if len(row) != width:

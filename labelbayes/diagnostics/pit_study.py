@@ -36,7 +36,7 @@ POSITIVE_FRACTIONS: tuple[float | None, ...] = (None, *(k / 10 for k in range(1,
 #: A replication takes at most this share of each class, so that replications differ; and this
 #: share of positives.
 LARGEST_SHARE, POSITIVE_SHARE = 1 / 3, 0.4
-#: Replications that one process makes at a time, and after which the file is written.
+#: Replications after which the file is written; the first is written at once.
 BATCH = 20
 COLUMNS = (
     "rate",
@@ -100,8 +100,11 @@ def run_pit(
         Processes. The result does not depend on it. Scripts that use more guard their main part
         with ``if __name__ == "__main__"``.
     path : path-like, optional
-        Parquet file, written whole after every few replications. If it is there, its
-        replications are kept and only the missing ones made.
+        Parquet file, written whole after the first replication, after every 20 more, and when the
+        run ends or is interrupted. To resume, call again with the same path and options: only
+        replications that it lacks are made. Other rates, fractions and more replications extend
+        it; it keeps all that it has, and what is asked for is returned. Of several processes an
+        interrupt loses the replications under way.
     rng : numpy.random.Generator, int or None, default None
         Where all randomness comes from; with an int a run can be resumed.
 
@@ -166,26 +169,50 @@ def run_pit(
     done = read_run(file, COLUMNS, "run_pit")
     _check_same_run(done, names, [metric.name for metric in asked], sum(size), file)
     seed = run_seed(done, rng, file)
-    made = set(
-        done[["rate", "positive_fraction", "replication"]]
-        .fillna(-1.0)
-        .itertuples(index=False, name=None)
-    )
+    made = set(zip(_places(done), done["replication"], strict=True))
     jobs = [
         (cell, replication)
         for replication, cell in product(range(wanted), cells)
-        if (cell[0], -1.0 if cell[1] is None else cell[1], replication) not in made
+        if (_place(cell), replication) not in made
     ]
-    batches = [jobs[start : start + BATCH] for start in range(0, len(jobs), BATCH)]
-    work = partial(_run_batch, evaluation, size, names, asked, seed)
-    frames = [done] if len(done) else []
-    for frame in track(spread(work, batches, workers), total=len(batches), label="replications"):
-        frames.append(frame)
-        if file is not None:
-            frames = [_tidy(frames)]
-            write_whole(frames[0], file)
-    frame = _tidy(frames) if frames else pd.DataFrame(columns=list(COLUMNS))
-    return frame[frame["replication"] < wanted].reset_index(drop=True)
+    work = partial(_run_one, evaluation, size, names, asked, seed)
+    whole, fresh = done, []
+    try:
+        found = track(spread(work, jobs, workers), total=len(jobs), label="replications")
+        for place, frame in enumerate(found):
+            fresh.append(frame)
+            # The first at once: that a file cannot be written is to be known before hours of work.
+            if place % BATCH == 0:
+                whole, fresh = _save(whole, fresh, file), []
+    finally:
+        if fresh:
+            whole = _save(whole, fresh, file)
+    places = {_place(cell) for cell in cells}
+    is_asked = np.array([place in places for place in _places(whole)], dtype=bool)
+    return whole[is_asked & (whole["replication"] < wanted)].reset_index(drop=True)
+
+
+def _place(cell: Cell) -> tuple[float, float]:
+    """Return a pair of rate and fraction that equals itself: nan, which stands in files, does not.
+
+    Completely at random is -1.
+    """
+    return cell[0], -1.0 if cell[1] is None else cell[1]
+
+
+def _places(frame: pd.DataFrame) -> list[tuple[float, float]]:
+    columns = frame[["rate", "positive_fraction"]].fillna(-1.0)
+    return list(columns.itertuples(index=False, name=None))
+
+
+def _save(whole: pd.DataFrame, fresh: list[pd.DataFrame], file: Path | None) -> pd.DataFrame:
+    """Return all rows in the order of a run that nothing has interrupted, once they are on disk."""
+    keys = ["rate", "positive_fraction", "replication"]
+    frame = pd.concat([whole, *fresh] if len(whole) else fresh, ignore_index=True)
+    frame = frame.sort_values(keys, na_position="first", kind="stable", ignore_index=True)
+    if file is not None:
+        write_whole(frame, file)
+    return frame
 
 
 def _check_methods(methods: Sequence[str] | None) -> list[str]:
@@ -277,19 +304,15 @@ def _feasible(cells: Sequence[Cell], size: tuple[int, int]) -> list[Cell]:
     return kept
 
 
-def _run_batch(
+def _run_one(
     evaluation: EvaluationSet,
     size: tuple[int, int],
     names: Sequence[str],
     metrics: Sequence[Metric],
     seed: int,
-    jobs: Sequence[tuple[Cell, int]],
+    job: tuple[Cell, int],
 ) -> pd.DataFrame:
-    rows = [
-        row
-        for cell, replication in jobs
-        for row in _replicate(evaluation, size, names, metrics, seed, cell, replication)
-    ]
+    rows = _replicate(evaluation, size, names, metrics, seed, *job)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -359,10 +382,3 @@ def _draw_rows(
 def _true_rate(whole: EvaluationSet, hidden: EvaluationSet) -> float:
     n_positive = whole.counts.tp + whole.counts.fn - hidden.counts.tp - hidden.counts.fn
     return n_positive / hidden.n_unlabeled if hidden.n_unlabeled else float("nan")
-
-
-def _tidy(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows in the order of a run that nothing has interrupted."""
-    keys = ["rate", "positive_fraction", "replication"]
-    frame = pd.concat(frames, ignore_index=True)
-    return frame.sort_values(keys, na_position="first", kind="stable", ignore_index=True)

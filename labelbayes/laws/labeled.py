@@ -86,6 +86,10 @@ def estimate_labeled(
 
     The bootstrap has zero width where all labeled rows with a decision agree; "bayes" has not.
 
+    For these rows ranking metrics are pulled toward those of the decision alone, even if labels
+    are missing at random: within a decision, completed labels do not follow the score. A note
+    says so. For the population nothing is completed, and nothing pulled.
+
     References
     ----------
     .. [1] D. Dervovic and M. Cashmore, arXiv 2504.18385, 2025, for the bootstrap baseline.
@@ -215,6 +219,10 @@ def _wrap(
     target: Target,
 ) -> Estimates:
     is_sample = target == "sample"
+    notes = [predictive(evaluation.n, CI_PROB) if is_sample else population(0, CI_PROB)]
+    ranked = [metric.name for metric in split_metrics(metrics)[1]]
+    if is_sample and ranked and evaluation.n_unlabeled:
+        notes.append(pulled_to_the_decision(ranked))
     whole = {name: f"{words}; labeled rows only" for name, words in methods.items()}
     return Estimates(
         {metric.name: laws[metric.name] for metric in metrics},
@@ -226,9 +234,35 @@ def _wrap(
         statement=statement,
         n_labeled=evaluation.n_labeled,
         n_unlabeled=evaluation.n_unlabeled,
-        notes=(predictive(evaluation.n, CI_PROB) if is_sample else population(0, CI_PROB),),
+        notes=tuple(notes),
         joint=joint,
         methods=whole,
+    )
+
+
+def pulled_to_the_decision(ranked: Sequence[str]) -> str:
+    """Return what completion by decision does to metrics of the ranking.
+
+    Parameters
+    ----------
+    ranked : sequence of str
+        Names of the ranking metrics, at least one.
+
+    Returns
+    -------
+    str
+        Two sentences.
+
+    Examples
+    --------
+    >>> pulled_to_the_decision(["roc_auc"]).partition(". ")[2][:57]
+    'This pulls roc_auc toward the value of the decision alone'
+    """
+    return (
+        "Missing labels are completed by decision: within one they do not follow the score, whose "
+        "order among them is as good as chance (1/2 for ROC-AUC, the share of positives for "
+        f"average precision). This pulls {' and '.join(ranked)} toward the value of the decision "
+        "alone, even if labels are missing at random."
     )
 
 

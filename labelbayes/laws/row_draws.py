@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.missing_cells import Fits, MissingCells, cells_and_fits
 from labelbayes.laws.population import Cells
 from labelbayes.laws.precision_sums import known_precision_sum
+from labelbayes.laws.rank_pools import HEAD, RankPools
 from labelbayes.laws.ranked_rows import RankedRows
 from labelbayes.laws.row_blocks import (
     Block,
@@ -35,6 +36,8 @@ Rates = Callable[[int, np.random.Generator], tuple[IntArray, Callable[[int], Flo
 CHUNK = 25
 #: A binomial draw costs as much as this many rows drawn one by one.
 BINOMIAL_COST = 30
+#: Beyond so many missing rows neighbors in rank are drawn together where that is cheaper.
+POOLED_ROWS = 16 * HEAD
 #: So few cells cost less than the calls that single rows take.
 FEW_CELLS = 256
 
@@ -106,8 +109,9 @@ class RowSampler:
     -----
     A row is positive where a random byte lies below floor(256 p); where it equals it, a random
     float64 decides the rest, so p is met to 2^-53. Where rows come in few cells, each cell takes
-    one binomial draw instead. Every 25 draws have a stream of their own, so that draws do not
-    depend on how many are made at a time, or in which order.
+    one binomial draw instead, and beyond 32,768 missing rows neighbors in rank do (`RankPools`).
+    Every 25 draws have a stream of their own, so that draws do not depend on how many are made at
+    a time, or in which order.
     """
 
     ranked: RankedRows
@@ -169,8 +173,13 @@ class RowSampler:
             Draws, exchangeable unless `in_order`.
         """
         at = np.empty(0, dtype=np.int64) if knots is None else knots
-        blocks = cut_blocks(self.ranked, self.cells, at, by_cells=self.draws_cells)
         fit, rates = self.rates(n, rng)
+        # Chunks of one fit follow each other; its rates may take a pass over the rows.
+        rates = lru_cache(1)(rates)
+        pools = self._pools(at, rates)
+        blocks = []
+        if pools is None:
+            blocks = cut_blocks(self.ranked, self.cells, at, by_cells=self.draws_cells)
         # Draws of one fit stand together, so that its rates are asked for once.
         order = np.argsort(fit, kind="stable")
         fit = fit[order]
@@ -179,8 +188,19 @@ class RowSampler:
         totals = Totals.nothing(n, len(at))
         for k, seed in enumerate(chunks):
             part = slice(k * CHUNK, (k + 1) * CHUNK)
-            self._draw_chunk(totals.take(part), blocks, seed, fit[part], rates)
+            if pools is None:
+                self._draw_chunk(totals.take(part), blocks, seed, fit[part], rates)
+            else:
+                _draw_pooled(totals.take(part), pools, seed, fit[part], rates)
         return totals.take(np.argsort(order) if in_order else rng.permutation(n))
+
+    def _pools(self, knots: IntArray, rates: Callable[[int], FloatArray]) -> RankPools | None:
+        """Return neighbors in rank put together, or None where that gains nothing."""
+        n_missing = self.ranked.n_missing
+        if self.draws_cells or n_missing <= POOLED_ROWS:
+            return None
+        pools = RankPools.from_cells(self.ranked, self.cells, knots, rates(0))
+        return pools if BINOMIAL_COST * pools.n_pools <= n_missing / 2 else None
 
     def _draw_chunk(
         self,
@@ -196,8 +216,7 @@ class RowSampler:
         edges = np.append(np.flatnonzero(np.diff(fit, prepend=-1)), len(fit))
         if self.draws_cells:
             # One call for all draws: where each has a fit of its own, calls would cost the most.
-            values = np.stack([rates(int(i)) for i in fit[edges[:-1]]], axis=1)
-            p = np.repeat(values, np.diff(edges), axis=1)
+            p = _rates_of_draws(fit, edges, rates)
             for block in blocks:
                 add_cells(totals, block, p, generator)
         else:
@@ -207,6 +226,32 @@ class RowSampler:
                 for block in blocks:
                     add_rows(run, block, p, bits, generator)
         fill_knots(totals, blocks)
+
+
+def _draw_pooled(
+    totals: Totals,
+    pools: RankPools,
+    seed: np.random.SeedSequence,
+    fit: IntArray,
+    rates: Callable[[int], FloatArray],
+) -> None:
+    """Fill in the totals of the draws that share one stream, neighbors in rank drawn together."""
+    generator = np.random.Generator(np.random.SFC64(seed))
+    edges = np.append(np.flatnonzero(np.diff(fit, prepend=-1)), len(fit))
+    if pools.bin is not None:
+        pools.draw(totals, _rates_of_draws(fit, edges, rates), generator)
+        return
+    for first, last in pairwise(edges):
+        run = totals.take(slice(first, last))
+        pools.draw(run, rates(int(fit[first]))[:, np.newaxis], generator)
+
+
+def _rates_of_draws(
+    fit: IntArray, edges: IntArray, rates: Callable[[int], FloatArray]
+) -> FloatArray:
+    """Return the rates of each draw, shape (n_bins, n_draws); draws of one fit stand together."""
+    values = np.stack([rates(int(i)) for i in fit[edges[:-1]]], axis=1)
+    return np.repeat(values, np.diff(edges), axis=1)
 
 
 def sampled_metrics(metrics: Sequence[Metric], sampler: RowSampler) -> JointDraws:

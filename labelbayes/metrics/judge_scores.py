@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from labelbayes._checks import FloatArray, check_type, check_unit, check_whole
+from labelbayes.data.cutoffs import precision_of
 from labelbayes.data.ratings import Ratings
 from labelbayes.metrics.agreement import cohen_kappa, hit_rate, krippendorff_alpha
 from labelbayes.metrics.set_agreement import (
@@ -38,7 +39,7 @@ MEASURES = {
 }
 
 
-#: How far from 1 the sum of a law may be.
+#: How far from 1 the sum of a law may be; in float16 and float32, the round-off of each option.
 LAW_SLACK = 1e-9
 
 
@@ -60,7 +61,8 @@ def score_judges(
     decision_options : sequence of int, default (0,)
         Places of the options whose validity leads to a decision downstream.
     threshold : float, default 0.5
-        An option is taken for valid, and a decision is taken, where the probability reaches it.
+        An option is taken for valid, and a decision is taken, where the probability reaches it,
+        compared in the precision in which the probabilities came.
 
     Returns
     -------
@@ -134,19 +136,25 @@ def score_judges(
     return frame.rename_axis("judge")
 
 
-def _pair(name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
+def _pair(
+    name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]
+) -> tuple[FloatArray, npt.NDArray[np.floating]]:
+    """Return a law as float64, and probabilities in the precision in which they came."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise ValueError(
             f"`{name}` must be a pair: the law of the forced choice, and P(option in the response "
             f"set); got {type(given).__name__}."
         )
-    law, members = (_table(name, part) for part in given)
+    short, members = (_table(name, part) for part in given)
+    law = short.astype(np.float64)
     if law.ndim != 2 or law.shape != members.shape or not law.size:
         raise ValueError(
             f"`{name}` must hold two tables of shape (n_items, n_options), with at least one item; "
             f"got shapes {law.shape} and {members.shape}."
         )
-    is_bad = ~((law >= 0).all(axis=1) & (np.abs(law.sum(axis=1) - 1) < LAW_SLACK))
+    total = law.sum(axis=1, keepdims=True)
+    slack = max(LAW_SLACK, law.shape[1] * float(np.finfo(short.dtype).eps))
+    is_bad = ~((law >= 0).all(axis=1) & (np.abs(total[:, 0] - 1) < slack))
     if is_bad.any():
         row = int(np.argmax(is_bad))
         raise ValueError(
@@ -155,12 +163,13 @@ def _pair(name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[FloatA
         )
     if not ((members >= 0) & (members <= 1)).all():
         raise ValueError(f"`{name}` must hold probabilities in [0, 1].")
-    return law, members
+    return law if short.dtype == np.float64 else law / total, members
 
 
-def _table(name: str, part: npt.ArrayLike) -> FloatArray:
+def _table(name: str, part: npt.ArrayLike) -> npt.NDArray[np.floating]:
     try:
-        table: np.ma.MaskedArray = np.ma.asarray(part, dtype=float)
+        given = np.ma.asarray(part)
+        table: np.ma.MaskedArray = np.ma.asarray(given, dtype=precision_of(given))
     except (TypeError, ValueError):
         raise TypeError(
             f"`{name}` must hold two tables of numbers, shape (n_items, n_options); got "

@@ -1,6 +1,7 @@
 """Agreement of laws of answers and of response sets, and of the decisions that follow.
 
-One convention holds at every threshold: a share that reaches it (>=, to 1e-12) counts.
+One convention holds at every threshold: a share that reaches it (>=, to 1e-12) counts. Thresholds
+meet shares in the precision in which these came, as cutoffs meet scores.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import rel_entr
 
 from labelbayes._checks import BoolArray, FloatArray, IntArray, check_unit
+from labelbayes.data.cutoffs import precision_of, round_cutoff
 from labelbayes.metrics.agreement import same_shape
 
 #: Probabilities below this are raised to it inside a logarithm, without renormalizing.
@@ -118,14 +120,17 @@ def reach(shares: npt.ArrayLike, threshold: float) -> BoolArray:
     Returns
     -------
     ndarray of bool
-        Where share >= threshold, to 1e-12.
+        Where share >= threshold, to 1e-12; the threshold is rounded to float16 or float32 where
+        the shares came so.
 
     Examples
     --------
     >>> reach([0.7 + 0.1, 0.79], 0.8)
     array([ True, False])
     """
-    return np.asarray(shares, dtype=float) >= check_unit("threshold", threshold) - SLACK
+    table = np.asarray(shares)
+    cutoff = round_cutoff(check_unit("threshold", threshold), precision_of(table))
+    return table.astype(np.float64) >= cutoff - SLACK
 
 
 def top_choice(shares: npt.ArrayLike) -> IntArray:
@@ -216,7 +221,8 @@ def decide(members: npt.ArrayLike, options: npt.ArrayLike, threshold: float) -> 
     options : array_like of int
         Places of the options that lead to the decision, such as "unsafe".
     threshold : float
-        The decision is taken where their sum reaches it, by the convention of `reach`.
+        The decision is taken where their sum, in the precision of `members`, reaches it, by the
+        convention of `reach`.
 
     Returns
     -------
@@ -228,7 +234,8 @@ def decide(members: npt.ArrayLike, options: npt.ArrayLike, threshold: float) -> 
     >>> decide([[0.8, 0.5], [0.3, 0.9]], [0], 0.5)
     array([ True, False])
     """
-    table = np.asarray(members, dtype=float)
+    table = np.asarray(members)
+    table = table.astype(precision_of(table))
     return reach(table[:, np.asarray(options)].sum(axis=1), threshold)
 
 

@@ -219,6 +219,30 @@ def report_groups(
     )
 
 
+def with_largest(largest: str) -> str:
+    """Return which pairs of many groups are compared, and where the others are to be had.
+
+    Parameters
+    ----------
+    largest : str
+        The group that all others are compared with.
+
+    Returns
+    -------
+    str
+        A sentence.
+
+    Examples
+    --------
+    >>> with_largest("north").partition(":")[0]
+    "Each other group is compared with the largest, 'north', alone"
+    """
+    return (
+        f"Each other group is compared with the largest, {largest!r}, alone: of more than "
+        f"{MOST_IN_PAIRS} groups a report does not compare every pair; `compare_groups` does."
+    )
+
+
 def _choose(evaluation: EvaluationSet) -> tuple[list[str], tuple[str, ...]]:
     """Return the names of the largest groups and those of the others, each in order."""
     sizes = {name: part.n for name, part in evaluation.groups().items()}
@@ -245,11 +269,13 @@ def _compare(
     rng: np.random.Generator,
 ) -> GroupDifferences:
     """Return the differences of all pairs where groups are few, else those from the largest."""
+    said = []
     if len(masks) <= MOST_IN_PAIRS:
         pairs = list(combinations(masks, 2))
     else:
         largest = max(masks, key=lambda name: int(evaluation.count[masks[name]].sum()))
         pairs = [(name, largest) for name in masks if name != largest]
+        said.append(with_largest(largest))
     differences = {}
     for first, second in track(pairs, label="differences"):
         rows = masks[first] | masks[second]
@@ -266,5 +292,6 @@ def _compare(
             named, belief.subset(rows), metrics=metrics, target=target, rng=rng
         )
         differences[first, second] = compared["1", "2"]
-    said = [multiplicity(len(pairs), "pairs of groups")] if len(pairs) > 1 else []
+    if len(pairs) > 1:
+        said.append(multiplicity(len(pairs), "pairs of groups"))
     return GroupDifferences(differences, said)

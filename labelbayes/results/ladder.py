@@ -131,8 +131,9 @@ class Ladder:
         return f"[{low:.3g}, {high:.3g}]"
 
     def __repr__(self) -> str:
-        """Return the table and the verdict as text."""
-        lines = [f"Assumption ladder (target: {self.target})", ladder_text(self), "", self.verdict]
+        """Return the table, what is left out of it and the verdict as text."""
+        head = f"Assumption ladder (target: {self.target})"
+        lines = [head, ladder_text(self), *left_out_sentences(self), "", self.verdict]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

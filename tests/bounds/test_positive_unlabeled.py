@@ -242,6 +242,21 @@ def test_every_option_bites(function, known_sets) -> None:
     assert function(evaluation, beta).at()["f1"] != function(evaluation, 0.5).at()["f1"]
 
 
+@pytest.mark.parametrize(
+    ("function", "name", "other"),
+    [
+        (bound_positive_unlabeled, "positive-unlabeled", "negative-unlabeled"),
+        (bound_negative_unlabeled, "negative-unlabeled", "positive-unlabeled"),
+    ],
+)
+def test_bounds_are_called_by_the_labels_that_carry_them(function, name, other, known_sets) -> None:
+    result = function(known_sets(60, n_known=8, seed=1, n_negative=9), 0.5)
+    shown = [result.method, repr(result), result._repr_html_(), repr(result.at())]
+    shown += [bounds.method for bounds in (result.bounds(), result.at())]
+    shown += result.summary()["method"].tolist()
+    assert all(name in text and other not in text for text in shown)
+
+
 def test_the_paper_is_up_to_one_row_wider(known_sets) -> None:
     evaluation = known_sets(160, n_known=8, seed=2)
     tight = bound_positive_unlabeled(evaluation, 0.4, band="dkw").auc()

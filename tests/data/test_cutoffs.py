@@ -19,6 +19,8 @@ from labelbayes.cli import main
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.data.masking import mask_mcar
 from labelbayes.data.read import read_evaluation
+from labelbayes.metrics.judge_scores import score_judges
+from labelbayes.metrics.set_agreement import reach
 from labelbayes.report import write
 
 #: 0.7 lies above its float32 and its float16, 0.1 between them.
@@ -150,3 +152,35 @@ def test_bad_cutoffs_are_refused_alike(threshold: Any) -> None:
     for ask in (result.at, result.points, lambda t: EvaluationSet(KNOWN, VALUES, threshold=t)):
         with pytest.raises((TypeError, ValueError), match=r"^`threshold` must be "):
             ask(threshold)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("cutoff", [0.7, 0.1, 0.3, 0.7000002, 0.5])
+def test_judges_meet_their_threshold_as_numpy_does(cutoff: float, dtype: Any) -> None:
+    # The judge always picks the one option that the humans may take for valid.
+    law = np.array([[0.7, 0.2, 0.1]] * len(VALUES), dtype=dtype)  # 0.7 + 0.2 + 0.1 is not quite 1
+    share = np.array(VALUES, dtype=dtype)
+    nothing = np.zeros_like(share)
+    human = (law, np.stack([share, nothing, nothing], axis=1))
+    never = (law, np.zeros_like(law))
+    wanted = float((share >= cutoff).mean())
+    found = score_judges({"never": never}, human, threshold=cutoff).loc["never"]
+    assert found["coverage"] == wanted
+    assert found["bias"] == -wanted
+    assert found["consistency"] == 1 - wanted
+    # A decision on two options is on their sum.
+    parts = (law, np.stack([share / 2, share / 2, nothing], axis=1))
+    options = {"decision_options": [0, 1], "threshold": cutoff}
+    assert score_judges({"never": never}, parts, **options).loc["never", "bias"] == -wanted
+
+
+def test_shares_compared_as_float64_would_be_caught() -> None:
+    share = np.array([0.7], dtype=np.float32)
+    assert reach(share, 0.7).all()
+    assert not reach(share.astype(np.float64), 0.7).any()
+
+
+def test_a_short_law_must_still_sum_to_1() -> None:
+    law = np.array([[0.7, 0.2, 0.1 + 1e-5]], dtype=np.float32)
+    with pytest.raises(ValueError, match="sums to 1 in each row"):
+        score_judges({"j": (law, law)}, (law, law))

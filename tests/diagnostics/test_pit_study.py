@@ -56,25 +56,41 @@ def test_the_number_of_processes_changes_nothing(
     assert not other["pit"].equals(study["pit"])
 
 
-def test_an_interrupted_study_goes_on(
-    study: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("batch", "n_made"), [(2, 4), (2, 5), (20, 1), (20, 5)])
+def test_an_interrupted_study_keeps_what_was_made_and_goes_on(
+    study: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batch: int,
+    n_made: int,
 ) -> None:
     path = tmp_path / "study.parquet"
-    monkeypatch.setattr(pit_study, "BATCH", 2)
-    whole, done = pit_study._run_batch, []
+    monkeypatch.setattr(pit_study, "BATCH", batch)
+    whole, done = pit_study._run_one, []
 
     def interrupted(*arguments: Any) -> pd.DataFrame:
-        if len(done) == 2:
+        if len(done) == n_made:
             raise KeyboardInterrupt
+        assert path.exists() == bool(done)  # the first is written at once
         done.append(whole(*arguments))
         return done[-1]
 
-    monkeypatch.setattr(pit_study, "_run_batch", interrupted)
+    monkeypatch.setattr(pit_study, "_run_one", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_pit(COMPLETE, path=path, **SMALL)
     kept = pd.read_parquet(path)
-    assert len(kept) == len(study) / 2
-    monkeypatch.setattr(pit_study, "_run_batch", whole)
+    assert len(kept) == len(study) * n_made / 8
+    n_made = 8  # of 8: nothing interrupts it now
+    pd.testing.assert_frame_equal(run_pit(COMPLETE, path=path, **SMALL), study)
+    assert len(done) == 8  # each replication once
+
+
+def test_a_finished_study_is_read_again(
+    study: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "study.parquet"
+    study.to_parquet(path)
+    monkeypatch.setattr(pit_study, "_run_one", lambda *_: pytest.fail("made again"))
     pd.testing.assert_frame_equal(run_pit(COMPLETE, path=path, **SMALL), study)
     pd.testing.assert_frame_equal(run_pit(COMPLETE, path=path, **(SMALL | {"rng": None})), study)
     fewer = run_pit(COMPLETE, path=path, **(SMALL | {"n_replications": 2}))
@@ -84,6 +100,30 @@ def test_an_interrupted_study_goes_on(
     study.drop(columns="seed").to_parquet(path)
     with pytest.raises(ValueError, match="must name a file of `run_pit` or none"):
         run_pit(COMPLETE, path=path, **SMALL)
+
+
+def test_what_is_asked_for_is_returned_and_the_file_keeps_all(
+    study: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.parquet"
+    at_random = study[study["positive_fraction"].isna()].reset_index(drop=True)
+    fixed = study[study["positive_fraction"] == 0.5].reset_index(drop=True)
+    # One file, at random first and then not, with fewer replications.
+    first = run_pit(COMPLETE, path=path, **(SMALL | {"positive_fractions": [None]}))
+    pd.testing.assert_frame_equal(first, at_random)
+    options = SMALL | {"positive_fractions": [0.5], "n_replications": 2}
+    second = run_pit(COMPLETE, path=path, **options)
+    pd.testing.assert_frame_equal(second, fixed[fixed["replication"] < 2])
+    assert len(pd.read_parquet(path)) == len(first) + len(second)
+    # Another rate in it is not returned either.
+    other = run_pit(COMPLETE, path=path, **(options | {"rates": [0.2]}))
+    assert other["rate"].unique().tolist() == [0.2]
+    again = run_pit(COMPLETE, path=path, **SMALL)
+    pd.testing.assert_frame_equal(again, study)
+    kept = pd.read_parquet(path)
+    assert len(kept) == len(study) + len(other)
+    keys = ["rate", "positive_fraction", "replication", "method", "metric"]
+    assert not kept.duplicated(keys).any()
 
 
 def test_what_cannot_be_hidden_is_named_and_left_out() -> None:

@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import betabinom
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from labelbayes.data.evaluation_set import EvaluationSet
-from labelbayes.laws.labeled import estimate_labeled, estimate_shared_rate
+from labelbayes.data.masking import mask_mcar
+from labelbayes.data.simulate import simulate_scores
+from labelbayes.ladder import ladder
+from labelbayes.laws.labeled import (
+    estimate_labeled,
+    estimate_shared_rate,
+    pulled_to_the_decision,
+)
 from labelbayes.metrics.confusion import COUNT_METRICS
 from labelbayes.results.count_law import CountLaw
 from labelbayes.results.distribution import DrawsLaw
@@ -170,6 +178,51 @@ def test_the_method_says_what_was_done(options: dict[str, Any], method: str) -> 
         else "missing labels are like labeled ones of the same decision"
     )
     assert result.assumption == expected
+
+
+RANKED = ["roc_auc", "average_precision"]
+PULLED = pulled_to_the_decision(RANKED)
+
+
+@pytest.mark.parametrize("method", ["bayes", "bootstrap"])
+def test_completion_by_decision_pulls_ranking_metrics_to_the_decision(method: str) -> None:
+    complete = simulate_scores(4_000, rng=1)
+    some = mask_mcar(complete, 0.6, rng=2)
+
+    def estimate(y_score: np.ndarray, target: Any = "sample") -> tuple[Estimates, dict[str, float]]:
+        evaluation = EvaluationSet(some.y_true, y_score)
+        options = {"metrics": RANKED, "method": method, "n_draws": 500, "rng": 0}
+        truth = (roc_auc_score, average_precision_score)
+        values = [metric(complete.y_true, y_score) for metric in truth]
+        found = estimate_labeled(evaluation, target=target, **options)
+        return found, dict(zip(RANKED, values, strict=True))
+
+    by_score, truth = estimate(complete.y_score)
+    by_decision, coarse = estimate(complete.y_pred.astype(float))
+    for name in RANKED:
+        # Labels are hidden at random, and still the truth is more than 4 sd away ...
+        law = by_score[name]
+        assert coarse[name] < law.mean < truth[name] - 4 * law.sd
+        # ... but for a score that has nothing to lose within a decision.
+        law = by_decision[name]
+        assert abs(law.mean - coarse[name]) < 3 * law.sd
+    assert PULLED in by_score.notes
+    drawn, truth = estimate(complete.y_score, target="population")
+    for name, law in drawn.items():
+        assert abs(law.mean - truth[name]) < 3 * law.sd
+    assert PULLED not in drawn.notes
+
+
+def test_the_pull_is_said_where_there_is_one_and_in_the_ladder() -> None:
+    some = EvaluationSet([1, 0, None, 1, 0, 1, 0], [0.9, 0.2, 0.8, 0.4, 0.1, 0.7, 0.6])
+    complete = some.subset(some.is_labeled)
+    both = ladder(some, metrics=["recall", *RANKED], rng=0).notes
+    assert f"labeled rows only: {PULLED}" in both
+    said = estimate_labeled(some, metrics=["roc_auc"], n_draws=10, rng=0).notes
+    assert pulled_to_the_decision(["roc_auc"]) in said
+    for evaluation, metrics in ((some, ["recall"]), (complete, RANKED)):
+        notes = estimate_labeled(evaluation, metrics=metrics, n_draws=10, rng=0).notes
+        assert not any("as good as chance" in note for note in notes)
 
 
 def test_shared_rate_needs_no_label() -> None:

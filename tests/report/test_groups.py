@@ -15,7 +15,7 @@ from labelbayes.imputation.impute import impute
 from labelbayes.ladder import ladder
 from labelbayes.metrics.registry import METRICS
 from labelbayes.report.build import Report, build_report
-from labelbayes.report.groups import MOST_GROUPS, ONE_GROUP, SAME_MEANING
+from labelbayes.report.groups import MOST_GROUPS, ONE_GROUP, SAME_MEANING, with_largest
 from labelbayes.report.numbers import report_dict, report_json
 from labelbayes.report.page import report_html
 from labelbayes.results.sentences import multiplicity, not_known
@@ -101,9 +101,26 @@ def test_only_the_largest_are_shown_and_the_others_are_named() -> None:
     assert min(sizes[name] for name in groups.counts) >= max(sizes[n] for n in groups.not_shown)
     assert {*groups.counts, *groups.not_shown} == set(sizes)
     assert set(groups.differences) == {(n, "g01") for n in groups.counts if n != "g01"}
+    assert with_largest("g01") in groups.differences.notes
     assert multiplicity(11, "pairs of groups") in groups.notes
     text = repr(known_p_report(20, metrics=["accuracy"]))
     assert "The 12 largest groups are shown. Not shown: 'g12', 'g13'" in text
+
+
+@pytest.mark.parametrize("n_groups", [4, 5])
+def test_pairs_that_are_not_compared_are_said_in_every_form(n_groups: int) -> None:
+    report = known_p_report(n_groups, metrics=["accuracy"])
+    said = with_largest("g01")
+    assert "largest, 'g01', alone" in said
+    forms = [
+        " ".join(report.groups.differences.notes),
+        " ".join(report.sentences),
+        repr(report),
+        html.unescape(report._repr_html_()),
+        html.unescape(report_html(report)),
+        report_json(report),
+    ]
+    assert [said in form for form in forms] == [n_groups == 5] * len(forms)
 
 
 def two_sites() -> tuple[EvaluationSet, np.ndarray]:

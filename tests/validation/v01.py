@@ -7,7 +7,7 @@ where few parameters are learned. Laws of ranking metrics are drawn, which costs
 get fewer replications.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -95,11 +95,11 @@ def replicate_batch(jobs: list[Job]) -> list[list[Line]]:
 
 
 def jobs_of(names: tuple[str, ...], n_replications: int) -> list[list[Job]]:
-    """Return batches of replications, cell by cell."""
+    """Return batches of replications, of every cell in turn."""
     return [
         [(n, share, truth, number, names) for number in range(start, start + BATCH)]
-        for n, share, truth in product(SIZES, SHARES, TRUTHS)
         for start in range(0, n_replications, BATCH)
+        for n, share, truth in product(SIZES, SHARES, TRUTHS)
     ]
 
 
@@ -109,13 +109,16 @@ def study() -> pd.DataFrame:
         *jobs_of(RANKING_METRICS, RANKING_REPLICATIONS),
         *jobs_of(COUNT_METRICS, COUNT_REPLICATIONS),
     ]
+    return summarize(batches, on_all_cores(replicate_batch, batches, label="coverage"))
+
+
+def summarize(batches: list[list[Job]], made: Iterable[list[list[Line]]]) -> pd.DataFrame:
+    """Return coverage by method, metric and cell, from what the replications found."""
     lines = [
         (n, share, truth, *line)
-        for batch, found in zip(
-            batches, on_all_cores(replicate_batch, batches, label="coverage"), strict=True
-        )
-        for (n, share, truth, _, _), made in zip(batch, found, strict=True)
-        for line in made
+        for batch, found in zip(batches, made, strict=True)
+        for (n, share, truth, _, _), some in zip(batch, found, strict=True)
+        for line in some
     ]
     columns = ["n", "masked", "truth", "method", "metric", "covered", "defined"]
     values = pd.DataFrame(lines, columns=columns)
