@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -36,8 +38,8 @@ POSITIVE_FRACTIONS: tuple[float | None, ...] = (None, *(k / 10 for k in range(1,
 #: A replication takes at most this share of each class, so that replications differ; and this
 #: share of positives.
 LARGEST_SHARE, POSITIVE_SHARE = 1 / 3, 0.4
-#: Replications after which the file is written; the first is written at once.
-BATCH = 20
+#: Seconds after which the file is written again: replications are many, and it is written whole.
+WRITE_EVERY = 10.0
 COLUMNS = (
     "rate",
     "positive_fraction",
@@ -100,8 +102,8 @@ def run_pit(
         Processes. The result does not depend on it. Scripts that use more guard their main part
         with ``if __name__ == "__main__"``.
     path : path-like, optional
-        Parquet file, written whole after the first replication, after every 20 more, and when the
-        run ends or is interrupted. To resume, call again with the same path and options: only
+        Parquet file, written whole after the first replication, then every ten seconds, and when
+        the run ends or is interrupted. To resume, call again with the same path and options: only
         replications that it lacks are made. Other rates, fractions and more replications extend
         it; it keeps all that it has, and what is asked for is returned. Of several processes an
         interrupt loses the replications under way.
@@ -179,11 +181,13 @@ def run_pit(
     whole, fresh = done, []
     try:
         found = track(spread(work, jobs, workers), total=len(jobs), label="replications")
-        for place, frame in enumerate(found):
+        # The first at once: that a file cannot be written is to be known before hours of work.
+        next_write = -math.inf
+        for frame in found:
             fresh.append(frame)
-            # The first at once: that a file cannot be written is to be known before hours of work.
-            if place % BATCH == 0:
+            if time.monotonic() >= next_write:
                 whole, fresh = _save(whole, fresh, file), []
+                next_write = time.monotonic() + WRITE_EVERY
     finally:
         if fresh:
             whole = _save(whole, fresh, file)

@@ -168,7 +168,7 @@ def _pair(
 
 def _table(name: str, part: npt.ArrayLike) -> npt.NDArray[np.floating]:
     try:
-        given = np.ma.asarray(part)
+        given: np.ma.MaskedArray = np.ma.asarray(part)
         table: np.ma.MaskedArray = np.ma.asarray(given, dtype=precision_of(given))
     except (TypeError, ValueError):
         raise TypeError(

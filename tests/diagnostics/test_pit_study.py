@@ -1,5 +1,6 @@
 """The study of masked sets: resumed, in parallel and in one go it is the same study."""
 
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -47,25 +48,23 @@ def test_a_row_per_replication_method_and_metric(study: pd.DataFrame) -> None:
 
 
 @pytest.mark.slow
-def test_the_number_of_processes_changes_nothing(
-    study: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pit_study, "BATCH", 3)
+def test_the_number_of_processes_changes_nothing(study: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(run_pit(COMPLETE, **(SMALL | {"n_processes": 2})), study)
     other = run_pit(COMPLETE, **(SMALL | {"rng": 8}))
     assert not other["pit"].equals(study["pit"])
 
 
-@pytest.mark.parametrize(("batch", "n_made"), [(2, 4), (2, 5), (20, 1), (20, 5)])
+@pytest.mark.parametrize("write_every", [0.0, math.inf])
+@pytest.mark.parametrize("n_made", [1, 5])
 def test_an_interrupted_study_keeps_what_was_made_and_goes_on(
     study: pd.DataFrame,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    batch: int,
+    write_every: float,
     n_made: int,
 ) -> None:
     path = tmp_path / "study.parquet"
-    monkeypatch.setattr(pit_study, "BATCH", batch)
+    monkeypatch.setattr(pit_study, "WRITE_EVERY", write_every)
     whole, done = pit_study._run_one, []
 
     def interrupted(*arguments: Any) -> pd.DataFrame:
