@@ -20,6 +20,7 @@ from labelbayes._checks import (
     check_real,
     check_type,
 )
+from labelbayes.bounds.tilted_counts import TiltedClaim
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.audit import read_audit
 from labelbayes.imputation.belief import Imputation
@@ -130,9 +131,11 @@ def bound_tilt(
     asked = resolve_count_metrics(metrics, remedy=NO_ORDER)
     check_choice("target", target, TARGETS)
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
-    raised, lowered = imputation.tilt(factor), imputation.tilt(1 / factor)
-    lowest = _laws(evaluation, _mix(evaluation, lowered, raised), asked, target)
-    highest = _laws(evaluation, _mix(evaluation, raised, lowered), asked, target)
+    raised, lowered = (
+        count_pairs(evaluation, imputation.tilt(ratio)) for ratio in (factor, 1 / factor)
+    )
+    lowest = _laws(evaluation, mix_pairs(lowered, raised), asked, target)
+    highest = _laws(evaluation, mix_pairs(raised, lowered), asked, target)
     tail = (1 - share) / 2
     reasons = {
         name: law.undefined_reason
@@ -161,12 +164,22 @@ def bound_tilt(
     )
 
 
-def _mix(
-    evaluation: EvaluationSet, of_positive: Imputation, of_negative: Imputation
+def mix_pairs(
+    of_positive: Sequence[CountPair], of_negative: Sequence[CountPair]
 ) -> list[CountPair]:
-    """Return laws of U under one belief and of V under another, fit by fit."""
-    first, second = count_pairs(evaluation, of_positive), count_pairs(evaluation, of_negative)
-    return [(u, v) for (u, _), (_, v) in zip(first, second, strict=True)]
+    """Return laws of U under one belief and of V under another, fit by fit.
+
+    Parameters
+    ----------
+    of_positive, of_negative : sequence of tuple of IntegerLaw
+        Laws of U and V under either belief, one pair per fit.
+
+    Returns
+    -------
+    list of tuple of IntegerLaw
+        U of the first, V of the second.
+    """
+    return [(u, v) for (u, _), (_, v) in zip(of_positive, of_negative, strict=True)]
 
 
 def _laws(
@@ -246,17 +259,17 @@ def tipping_odds_ratio(
     (asked,) = resolve_count_metrics([metric], remedy=NO_ORDER)
     limit, least = check_real("claim", claim), check_open_unit("prob", prob)
 
-    def excess(log_odds: float) -> float:
-        tilted = imputation.tilt(math.exp(log_odds))
-        law = exact_law(asked, evaluation.counts, count_pairs(evaluation, tilted))
-        return law.prob_at_least(limit) - least
+    tilted = TiltedClaim.from_belief(asked, limit, evaluation, imputation)
 
-    if not excess(0.0) >= 0:
+    def excess(log_odds: float) -> float:
+        return tilted.prob(math.exp(log_odds)) - least
+
+    if tilted.is_undefined or not tilted.is_likely(1.0, least):
         return 1.0
     steps = np.linspace(0.0, math.log(MOST_ODDS), N_STEPS + 1)
     for near, far in pairwise(steps):
         for sign in (-1.0, 1.0):
-            if excess(sign * far) < 0:
+            if not tilted.is_likely(math.exp(sign * far), least):
                 # The claim's probability has steps: the root is where it crosses.
                 return math.exp(brentq(excess, sign * near, sign * far, xtol=1e-9))
     return math.nan

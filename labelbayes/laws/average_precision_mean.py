@@ -86,16 +86,39 @@ def average_precision_mean(ranked: RankedRows, cells: MissingCells, fits: Fits) 
     >>> average_precision_mean(ranked, *cells_and_fits(ranked, evaluation, belief))
     Mean(mean=0.75, defined_prob=1.0)
     """
-    sums = PrecisionSums.from_cells(ranked, cells)
-    few = _BinSums.from_cells(cells, sums) if 1 < fits.n_fits and cells.n_bins <= BLOCK else None
-    parts = []
-    for i in range(fits.n_fits):
-        rates = fits.rates(i)
-        parts.append(few.integrate(rates) if few is not None else _integrate(cells, sums, rates))
-    defined = float(np.mean([defined for _, defined in parts]))
+    means = average_precision_means(ranked, cells, fits)
+    defined = float(np.mean([found.defined_prob for found in means]))
     if defined == 0.0:
         return Mean(math.nan, 0.0)
-    return Mean(float(np.mean([integral for integral, _ in parts])) / defined, defined)
+    parts = [found.mean * found.defined_prob for found in means if found.defined_prob]
+    return Mean(math.fsum(parts) / len(means) / defined, defined)
+
+
+def average_precision_means(ranked: RankedRows, cells: MissingCells, fits: Fits) -> list[Mean]:
+    """Return the exact mean of average precision under each fit of a belief.
+
+    Parameters
+    ----------
+    ranked : RankedRows
+        Rows by score.
+    cells : MissingCells
+        Their missing rows.
+    fits : Fits
+        Rates of the cells.
+
+    Returns
+    -------
+    list of Mean
+        As `average_precision_mean` has it, fit by fit: rows in bins are added up once for all.
+    """
+    sums = PrecisionSums.from_cells(ranked, cells)
+    few = _BinSums.from_cells(cells, sums) if 1 < fits.n_fits and cells.n_bins <= BLOCK else None
+    means = []
+    for i in range(fits.n_fits):
+        rates = fits.rates(i)
+        integral, defined = few.integrate(rates) if few else _integrate(cells, sums, rates)
+        means.append(Mean(integral / defined if defined else math.nan, defined))
+    return means
 
 
 def _nodes(mean_positives: float) -> tuple[FloatArray, FloatArray]:

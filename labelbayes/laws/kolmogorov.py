@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtr
 
+from labelbayes._checks import FloatArray
 from labelbayes.results.count_law import CountLaw
 from labelbayes.results.distribution import ATOM_WIDTH
 
@@ -64,29 +63,29 @@ def _normal_cdf(t: np.ndarray, mean: float, sd: float) -> np.ndarray:
 
 def _bracketed(law: CountLaw, mean: float, sd: float) -> float:
     """Halve the intervals that may hold the largest difference until none can be larger."""
+
+    def exact(t: FloatArray) -> FloatArray:
+        return law.grid.masses_up_to(t + ATOM_WIDTH)
+
     inner = mean + sd * np.linspace(-REACH, REACH, N_POINTS)
-    points = [-math.inf, *inner.tolist(), math.inf]
-    exact = [0.0, *(float(law.cdf(t)) for t in points[1:-1]), 1.0]
-    normal = [float(_normal_cdf(np.array(t), mean, sd)) for t in points]
-    found = max(abs(one - other) for one, other in zip(exact, normal, strict=True))
-    ends = list(zip(points, exact, normal, strict=True))
-    # Both cdfs rise, so inside an interval they differ at most crosswise.
-    heap = [(-_cross(a, b), a, b) for a, b in pairwise(ends)]
-    heapq.heapify(heap)
-    while -heap[0][0] > found * (1 + SHARE) + TOLERANCE:
-        worst, a, b = heapq.heappop(heap)
+    points = np.concatenate([[-math.inf], inner, [math.inf]])
+    upto = np.concatenate([[0.0], exact(inner), [1.0]])
+    normal = _normal_cdf(points, mean, sd)
+    found, settled = float(np.abs(upto - normal).max()), 0.0
+    a = np.stack([points, upto, normal])[:, :-1]
+    b = np.stack([points, upto, normal])[:, 1:]
+    while a.shape[1]:
+        # Both cdfs rise, so inside an interval they differ at most crosswise.
+        cross = np.maximum(b[1] - a[2], b[2] - a[1])
         middle = (a[0] + b[0]) / 2
-        if not (a[0] < middle < b[0]) or not math.isfinite(middle) or b[0] - a[0] < ATOM_WIDTH:
-            # One atom: the difference just below it is reached.
-            found = max(found, -worst)
-            continue
-        between = (middle, float(law.cdf(middle)), float(_normal_cdf(np.array(middle), mean, sd)))
-        found = max(found, abs(between[1] - between[2]))
-        for left, right in ((a, between), (between, b)):
-            heapq.heappush(heap, (-_cross(left, right), left, right))
-    return min(1.0, max(found, -heap[0][0]))
-
-
-def _cross(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Largest difference of two rising cdfs between two points."""
-    return max(b[1] - a[2], b[2] - a[1])
+        is_atom = ~((a[0] < middle) & (middle < b[0])) | ~np.isfinite(middle)
+        is_atom |= b[0] - a[0] < ATOM_WIDTH
+        is_open = cross > found * (1 + SHARE) + TOLERANCE
+        # One atom: the difference just below it is reached.
+        found = max(found, float(cross[is_open & is_atom].max(initial=0.0)))
+        settled = max(settled, float(cross[~is_open].max(initial=0.0)))
+        a, b, at = (part[..., is_open & ~is_atom] for part in (a, b, middle))
+        between = np.stack([at, exact(at), _normal_cdf(at, mean, sd)])
+        found = max(found, float(np.abs(between[1] - between[2]).max(initial=0.0)))
+        a, b = np.hstack([a, between]), np.hstack([between, b])
+    return min(1.0, max(found, settled))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.disjoint_rows import split_by_model, spread_evenly
 from labelbayes.laws.missing_cells import Fits, MissingCells, cells_and_fits
 from labelbayes.laws.population import HALF_ROW, Cells
-from labelbayes.laws.row_draws import RowSampler, sampled_metrics, spread_over
+from labelbayes.laws.row_draws import RowSampler, drawn_metrics
 from labelbayes.laws.row_sides import RowSide
 from labelbayes.laws.row_weights import is_separated
 from labelbayes.metrics.registry import Metric
@@ -221,24 +221,28 @@ class RowCompletions:
         dict of str to ndarray of float, shape (n,)
             Draws by metric; nan where either is undefined.
         """
+        if not self.is_shared and len(self.rows) > FEW_ROWS:
+            return self._draw_by_group(metrics, n, rng)
         drawn = {metric.name: np.empty(n) for metric in metrics}
         for fit, at in spread_evenly(self.n_fits, n, rng):
-            if self.is_shared or len(self.rows) <= FEW_ROWS:
-                for part, labels in self._label_blocks(fit, len(at), rng):
-                    _put(drawn, at[part], self.values(metrics, labels))
-            else:
-                a, b = (
-                    sampled_metrics(metrics, sampler)(len(at), rng)
-                    for sampler in self._samplers(fit)
-                )
-                _put(drawn, at, {name: a[name] - b[name] for name in a})
+            for part, labels in self._label_blocks(fit, len(at), rng):
+                _put(drawn, at[part], self.values(metrics, labels))
         return drawn
 
-    def _samplers(self, fit: int) -> list[RowSampler]:
-        return [
-            RowSampler(side.ranked, cells, side.evaluation.counts, spread_over(one_fit(fits, fit)))
-            for side, (cells, fits) in zip(self.sides, self.cells, strict=True)
-        ]
+    def _draw_by_group(
+        self, metrics: Sequence[Metric], n: int, rng: np.random.Generator
+    ) -> dict[str, FloatArray]:
+        """Draw the metrics of each group by itself, one fit serving both in each draw."""
+        which = np.empty(n, dtype=np.int64)
+        for fit, at in spread_evenly(self.n_fits, n, rng):
+            which[at] = fit
+        values = []
+        for side, (cells, fits) in zip(self.sides, self.cells, strict=True):
+            told = partial(_told_rates, which, fits)
+            sampler = RowSampler(side.ranked, cells, side.evaluation.counts, told)
+            values.append(drawn_metrics(metrics, sampler, sampler.draw(n, rng, in_order=True)))
+        a, b = values
+        return {name: a[name] - b[name] for name in a}
 
     def _label_blocks(
         self, fit: int, n: int, rng: np.random.Generator
@@ -335,22 +339,10 @@ def _put(drawn: dict[str, FloatArray], at: IntArray | slice, values: dict[str, F
         drawn[name][at] = column
 
 
-def one_fit(fits: Fits, fit: int) -> Fits:
-    """Return one of the fits alone.
-
-    Parameters
-    ----------
-    fits : Fits
-        Several.
-    fit : int
-        Which.
-
-    Returns
-    -------
-    Fits
-        One fit.
-    """
-    return Fits(1, lambda _: fits.rates(fit))
+def _told_rates(
+    which: IntArray, fits: Fits, n: int, rng: np.random.Generator
+) -> tuple[IntArray, Callable[[int], FloatArray]]:
+    return which, fits.rates
 
 
 def _in_order(chosen: BoolArray, keys: Sequence[npt.NDArray[Any] | None]) -> IntArray:

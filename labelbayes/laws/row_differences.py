@@ -12,12 +12,12 @@ from scipy.special import xlog1py, xlogy
 from scipy.stats import binom
 
 from labelbayes._checks import FloatArray
-from labelbayes.laws.average_precision_mean import average_precision_mean
+from labelbayes.laws.average_precision_mean import Mean, average_precision_means
 from labelbayes.laws.metric_differences import FitMoments, MetricDifferences
 from labelbayes.laws.power_sums import PowerSums
 from labelbayes.laws.rank_sums import RankSums
 from labelbayes.laws.roc_auc_moments import defined_probs, given_count, roc_auc_moments
-from labelbayes.laws.row_completions import RowCompletions, one_fit
+from labelbayes.laws.row_completions import RowCompletions
 from labelbayes.metrics.ranking import RankingMetric
 from labelbayes.metrics.registry import Metric
 from labelbayes.results.continuous import NormalLaw
@@ -64,14 +64,16 @@ class RowDifferences(MetricDifferences):
         return [self._undefined_prob(metric, fit) for fit in range(self.rows.n_fits)]
 
     def _undefined_prob(self, metric: RankingMetric, fit: int) -> float:
-        p, lost = self.rows.p(fit), []
+        lost = []
         for side, columns in zip(self.rows.sides, self.rows.columns, strict=True):
             n_known, n_missing = side.ranked.n_known_positive, side.ranked.n_missing
+            at_none = side.is_undefined(metric, n_known)
+            at_all = n_missing > 0 and side.is_undefined(metric, n_known + n_missing)
             prob = 0.0
-            if side.is_undefined(metric, n_known):
-                prob += math.exp(float(xlog1py(self.rows.count[columns], -p[columns]).sum()))
-            if n_missing and side.is_undefined(metric, n_known + n_missing):
-                prob += math.exp(float(xlogy(self.rows.count[columns], p[columns]).sum()))
+            if at_none or at_all:
+                p, count = self.rows.p(fit)[columns], self.rows.count[columns]
+                prob += at_none * math.exp(float(xlog1py(count, -p).sum()))
+                prob += at_all * math.exp(float(xlogy(count, p).sum()))
             lost.append(min(1.0, prob))
         # Models share their labels: both are undefined, or neither is.
         return lost[0] if self.rows.is_shared else lost[0] + lost[1] - lost[0] * lost[1]
@@ -130,14 +132,18 @@ class RowDifferences(MetricDifferences):
         ]
 
     def _mean_precision(self, fit: int) -> FitMoments:
-        found = [
-            average_precision_mean(side.ranked, cells, one_fit(fits, fit))
-            for side, (cells, fits) in zip(self.rows.sides, self.rows.cells, strict=True)
-        ]
+        found = [means[fit] for means in self._precision_means]
         weight = found[0].defined_prob
         if not self.rows.is_shared:
             weight *= found[1].defined_prob
         return weight, found[0].mean - found[1].mean, math.nan
+
+    @cached_property
+    def _precision_means(self) -> list[list[Mean]]:
+        return [
+            average_precision_means(side.ranked, *cells)
+            for side, cells in zip(self.rows.sides, self.rows.cells, strict=True)
+        ]
 
     def _normal_law(self, metric: RankingMetric, prob: float, reason: str) -> Law:
         if metric.name != "roc_auc":

@@ -15,7 +15,7 @@ from labelbayes.imputation.belief import Imputation
 from labelbayes.laws.missing_cells import Fits, MissingCells, cells_and_fits
 from labelbayes.laws.population import Cells
 from labelbayes.laws.precision_sums import known_precision_sum
-from labelbayes.laws.rank_pools import HEAD, RankPools
+from labelbayes.laws.rank_pools import HEAD, RankPools, end_of_head
 from labelbayes.laws.ranked_rows import RankedRows
 from labelbayes.laws.row_blocks import (
     Block,
@@ -109,7 +109,7 @@ class RowSampler:
     -----
     A row is positive where a random byte lies below floor(256 p); where it equals it, a random
     float64 decides the rest, so p is met to 2^-53. Where rows come in few cells, each cell takes
-    one binomial draw instead, and beyond 32,768 missing rows neighbors in rank do (`RankPools`).
+    one binomial draw instead, and beyond 16,384 missing rows neighbors in rank do (`RankPools`).
     Every 25 draws have a stream of their own, so that draws do not depend on how many are made at
     a time, or in which order.
     """
@@ -196,8 +196,8 @@ class RowSampler:
 
     def _pools(self, knots: IntArray, rates: Callable[[int], FloatArray]) -> RankPools | None:
         """Return neighbors in rank put together, or None where that gains nothing."""
-        n_missing = self.ranked.n_missing
-        if self.draws_cells or n_missing <= POOLED_ROWS:
+        n_missing, step = self.ranked.n_missing, self.cells.step
+        if self.draws_cells or n_missing <= POOLED_ROWS or end_of_head(step) == len(step):
             return None
         pools = RankPools.from_cells(self.ranked, self.cells, knots, rates(0))
         return pools if BINOMIAL_COST * pools.n_pools <= n_missing / 2 else None
@@ -313,7 +313,28 @@ def check_drawable(metric: Metric) -> None:
 def _draw_metrics(
     metrics: Sequence[Metric], sampler: RowSampler, n: int, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
-    totals = sampler.draw(n, rng)
+    return drawn_metrics(metrics, sampler, sampler.draw(n, rng))
+
+
+def drawn_metrics(
+    metrics: Sequence[Metric], sampler: RowSampler, totals: Totals
+) -> dict[str, FloatArray]:
+    """Return the metrics of completed sets.
+
+    Parameters
+    ----------
+    metrics : sequence of CountMetric or RankingMetric
+        The metrics; of the ranking ones those of `RANKING_METRICS`.
+    sampler : RowSampler
+        Where the completed sets come from.
+    totals : Totals
+        What it drew.
+
+    Returns
+    -------
+    dict of str to ndarray of float, shape (n,)
+        Values by metric, nan where undefined.
+    """
     cells = completed_cells(sampler.known, totals)
     return {
         metric.name: metric(*cells)

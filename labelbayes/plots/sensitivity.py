@@ -8,12 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from labelbayes._checks import CI_PROB, check_real
-from labelbayes.bounds.sensitivity import bound_tilt, tipping_odds_ratio
+from labelbayes._checks import CI_PROB, check_open_unit, check_real, check_type
+from labelbayes.bounds.sensitivity import NO_ORDER, mix_pairs, tipping_odds_ratio
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
-from labelbayes.laws.pemi import estimate_pemi
+from labelbayes.laws.count_metrics import exact_law
+from labelbayes.laws.missing_counts import count_pairs
 from labelbayes.metrics.confusion import CountMetric
+from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.plots.style import (
     SMALL_SIZE,
     TEXT_SIZE,
@@ -83,21 +85,29 @@ def plot_sensitivity(
     >>> ax.get_ylabel()
     'recall'
     """
+    check_type("evaluation", evaluation, EvaluationSet)
+    check_type("imputation", imputation, Imputation)
     largest = check_real("max_odds_ratio", max_odds_ratio)
     if not largest > 1:
         raise ValueError(f"`max_odds_ratio` must be above 1; got {max_odds_ratio!r}. 4 is usual.")
+    share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
+    (asked,) = resolve_count_metrics([metric], remedy=NO_ORDER)
+    name = asked.name
     steps = np.exp(np.linspace(-1, 1, 2 * _N_STEPS + 1) * math.log(largest))
-    outer = [
-        bound_tilt(evaluation, imputation, max(step, 1 / step), metrics=[metric], ci_prob=ci_prob)
-        for step in steps[_N_STEPS:]
-    ]
-    laws = [
-        next(iter(estimate_pemi(evaluation, imputation.tilt(step), metrics=[metric]).items()))
-        for step in steps
-    ]
-    name = laws[0][0]
-    spans = [law.interval(ci_prob) for _, law in laws]
-    ends = np.array([[bounds[name].low, bounds[name].high] for bounds in outer])
+    # The laws at an odds ratio and at its inverse are also those of the bounds between them.
+    pairs = [count_pairs(evaluation, imputation.tilt(step)) for step in steps]
+    laws = [exact_law(asked, evaluation.counts, pair) for pair in pairs]
+    spans = [law.interval(share) for law in laws]
+    tail = (1 - share) / 2
+    ends = np.array(
+        [
+            [
+                float(exact_law(asked, evaluation.counts, mix_pairs(*of)).quantile(q))
+                for of, q in (((lowered, raised), tail), ((raised, lowered), 1 - tail))
+            ]
+            for lowered, raised in zip(pairs[_N_STEPS::-1], pairs[_N_STEPS:], strict=True)
+        ]
+    )
     ends = np.concatenate([ends[:0:-1], ends])
     ax = new_axes(*_SIZE) if ax is None else ax
     inks, color = inks_on(ax), color_of(_RUNG)
@@ -116,13 +126,13 @@ def plot_sensitivity(
         color=color,
         alpha=0.25,
         linewidth=0,
-        label=f"{100 * ci_prob:g}% interval, the same for all",
+        label=f"{100 * share:g}% interval, the same for all",
     )
-    ax.plot(steps, [law.mean for _, law in laws], color=color, linewidth=2.0, label="mean")
+    ax.plot(steps, [law.mean for law in laws], color=color, linewidth=2.0, label="mean")
     ax.axvline(1.0, color=inks.rule, linewidth=1.0, zorder=1)
     notes = ["The data cannot tell the odds ratio: it is a statement of belief."]
     if claim is not None:
-        notes.append(_mark_claim(ax, inks.text, evaluation, imputation, metric, name, claim))
+        notes.append(_mark_claim(ax, inks.text, evaluation, imputation, asked, claim))
     ax.set_xscale("log")
     ax.set_xlim(steps[0], steps[-1])
     ticks = [1 / largest, 1 / math.sqrt(largest), 1.0, math.sqrt(largest), largest]
@@ -149,14 +159,13 @@ def _mark_claim(
     ink: str,
     evaluation: EvaluationSet,
     imputation: Imputation,
-    metric: str | CountMetric,
-    name: str,
+    metric: CountMetric,
     claim: float,
 ) -> str:
     """Draw the claim and the point at which it fails; return the sentence."""
     ax.axhline(claim, color=ink, linewidth=1.0, linestyle=(0, (1, 2)))
     tip = tipping_odds_ratio(evaluation, imputation, metric, claim)
-    said = f"The claim '{name} >= {claim:g}'"
+    said = f"The claim '{metric.name} >= {claim:g}'"
     if math.isnan(tip):
         return f"{said} stands at every odds ratio."
     low, high = ax.get_xlim()

@@ -245,3 +245,23 @@ def test_merged_atoms_are_distinct_and_ascending() -> None:
     assert support == pytest.approx([0.1, 0.3])
     assert pmf == pytest.approx([0.7, 0.3])
     assert len(merge_atoms(np.empty(0), np.empty(0))[0]) == 0
+
+
+@pytest.mark.parametrize("name", ["accuracy", "precision", "npv", "recall", "f1", "jaccard"])
+def test_many_limits_at_once_are_as_one_after_another(name: str) -> None:
+    rng = np.random.default_rng(5)
+    pairs = tuple(
+        (poisson_binomial(rng.random(300) * share), poisson_binomial(rng.random(350) * share))
+        for share in (0.6, 0.7)
+    )
+    for known in ((40, 10, 30, 60), (0, 0, 0, 0)):
+        grid = CountGrid(COUNT_METRICS[name], known, pairs)
+        # Values of the metric itself, to the bit and beside it, and values between.
+        u, v = rng.integers(60, 140, 150), rng.integers(70, 160, 150)
+        values = grid.value(u, v)
+        limits = np.concatenate(
+            [values, values - 1e-12, values + 1e-12, np.linspace(-0.1, 1.1, 200), [-np.inf, np.inf]]
+        )
+        expected = [grid.mass_up_to(limit) for limit in limits.tolist()]
+        assert np.allclose(grid.masses_up_to(limits), expected, rtol=0, atol=1e-14)
+        assert 0.0 < np.median(expected) < 1.0
