@@ -66,8 +66,9 @@ ax = lb.plots.plot_reliability(check_calibration(some, "platt", rng=0))
 # replications of each cell for count metrics, 200 for ranking ones. An interval that takes the
 # calibration as known covers about 2 Phi(1.96 sqrt(labeled share)) - 1, at any size.
 # Scaling-binning has two parameters, whatever the bins: where the truth is a step its refits do not
-# help, the less the more rows there are, and bins do. With 30 labels (300 rows, nine of ten masked)
-# nothing that learns from them is quite right. Made by `python -m tests.validation V01`.
+# help, the less the more rows there are, and bins do. With few labels nothing that learns from them
+# is quite right: refits cover .92 to .935 with 100 (1,000 rows, nine of ten masked), .87 to .90 with
+# 30. Made by `python -m tests.validation V01`.
 
 # %%
 coverage = pd.read_parquet("results/coverage.parquet")
@@ -113,7 +114,8 @@ fig.savefig("results/coverage.png", dpi=110, metadata={"Software": None})
 # %% [markdown]
 # The gray band is 3.3 standard errors either side of 95%. Ranking metrics, where the truth is
 # logistic; one standard error is .015. Labeled rows, completed by decision, do not follow the score
-# within a decision, so that they miss ROC-AUC and average precision:
+# within a decision, so that they miss ROC-AUC and average precision. Rows of a bin do not follow it
+# within the bin, which matters where labels are few and missing rows many:
 
 # %%
 ranking = coverage[(coverage["truth"] == "logit") & coverage["replications"].le(200)]
@@ -333,10 +335,15 @@ print(
 # ## What we checked
 
 # %% tags=["check"]
-# Refits cover where their model is right (3.3 standard errors of 400), the plug-in does not.
-right_model = coverage[coverage["truth"] == "logit"].set_index("method")["coverage"]
-assert (right_model["scaling-binning, refits"] > 0.914).all()
-assert right_model["scaling-binning, plug-in"].min() < 0.7
+# Refits cover where their model is right, from 150 labels on (3.3 standard errors); with nine of
+# ten labels missing the plug-in does not.
+n_labeled = (coverage["n"] * (1 - coverage["masked"])).round()
+least = 0.95 - 3.3 * np.sqrt(0.95 * 0.05 / coverage["replications"])
+is_right = coverage["truth"] == "logit"
+refits = is_right & (coverage["method"] == "scaling-binning, refits") & (n_labeled >= 150)
+assert (coverage["coverage"] > least)[refits].all()
+plug_in = is_right & (coverage["method"] == "scaling-binning, plug-in")
+assert (coverage["coverage"] < 0.65)[plug_in & (coverage["masked"] == 0.9)].all()
 
 # The exact distance is that of enumeration, and below what is proved.
 assert abs(distance - 0.1140) < 1e-4

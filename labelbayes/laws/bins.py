@@ -318,6 +318,11 @@ def estimate_bins(
     **Assumes** that labels are missing at random within a bin, and rows are independent given
     the rates.
 
+    The order of missing rows inside a bin says nothing about their labels here, which pulls
+    ranking metrics a little toward chance: with 500 labels for 4,500 missing ones, whose log odds
+    are linear in the score, 95% intervals of ROC-AUC cover .87 (`python -m tests.validation V01`).
+    More bins lessen the pull, and widen the intervals.
+
     Examples
     --------
     >>> evaluation = EvaluationSet([0, 1, None, 1], [0.1, 0.4, 0.6, 0.9])
