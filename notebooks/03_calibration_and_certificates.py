@@ -27,6 +27,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import display
 from scipy.special import ndtr
 
 import labelbayes as lb
@@ -67,8 +68,8 @@ ax = lb.plots.plot_reliability(check_calibration(some, "platt", rng=0))
 # calibration as known covers about 2 Phi(1.96 sqrt(labeled share)) - 1, at any size.
 # Scaling-binning has two parameters, whatever the bins: where the truth is a step its refits do not
 # help, the less the more rows there are, and bins do. With few labels nothing that learns from them
-# is quite right: refits cover .92 to .935 with 100 (1,000 rows, nine of ten masked), .87 to .90 with
-# 30. Made by `python -m tests.validation V01`.
+# is quite right: refits cover .92 to .935 with 100 (1,000 rows, nine of ten masked), and .87 to .90
+# with 30. Made by `python -m tests.validation V01`.
 
 # %%
 coverage = pd.read_parquet("results/coverage.parquet")
@@ -321,7 +322,8 @@ loses = {
 lost = wide[loses["to coin flips"] | loses["to labeled rows"]].join(bias)
 print(f"{len(lost)} of {len(wide)} cells")
 columns = ["scaling-binning", "coin flips (MaxEnt)", "labeled rows only", "believed - true rate"]
-lost[columns].astype(float).round(2)
+with pd.option_context("display.max_rows", len(lost)):
+    display(lost[columns].astype(float).round(2))
 
 # %%
 not_lost = wide.index.difference(lost.index)
