@@ -111,11 +111,12 @@ def checks(table: pd.DataFrame) -> dict[str, bool]:
     known, naive, refits = of["p known"], of[NAIVE], of["p learned, refits"]
     # Few labels are few for any calibrator: refits are judged where there are more than a hundred.
     labels = refits.index.get_level_values("n") * (1 - refits.index.get_level_values("masked"))
+    has_labels = labels.to_numpy().round() > 100
     most_masked = refits.index.get_level_values("masked") >= 0.9
     plug_in = of["p learned, plug-in"]["coverage"]
     return {
         "p known covers": bool(known["coverage"].between(gate["least"], gate["most"]).all()),
-        "refits cover": bool((refits["coverage"][labels.to_numpy().round() > 100] > gate["least"]).all()),
+        "refits cover": bool((refits["coverage"][has_labels] > gate["least"]).all()),
         "the plug-in does not": bool((plug_in[most_masked] < gate["least"]).all()),
         "naive completion is wider": bool((naive["width"] > known["width"]).all()),
         "naive completion covers too much": bool(
