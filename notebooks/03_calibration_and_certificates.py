@@ -27,7 +27,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import display
 from scipy.special import ndtr
 
 import labelbayes as lb
@@ -80,7 +79,7 @@ lines = {
     "labeled rows only": "labeled rows only",
 }
 fig, axes = plt.subplots(
-    2, 3, figsize=(9.2, 4.8), dpi=72, sharex=True, sharey=True, layout="constrained"
+    2, 3, figsize=(8.6, 4.4), dpi=64, sharex=True, sharey=True, layout="constrained"
 )
 f1 = coverage[coverage["metric"] == "f1"].groupby(["truth", "n"])
 for panel, ((truth, n), part) in zip(axes.flat, f1, strict=True):
@@ -270,7 +269,7 @@ off.round(4)
 shown = ["labeled rows only", "coin flips (MaxEnt)", "scaling-binning", "histogram"]
 hidden = study[(study["rate"] == study["rate"].max()) & (study["metric"] == "f1")]
 fig, axes = plt.subplots(
-    2, 3, figsize=(9.5, 5.2), dpi=72, sharex=True, sharey=True, layout="constrained"
+    2, 3, figsize=(8.8, 4.8), dpi=64, sharex=True, sharey=True, layout="constrained"
 )
 rungs = [
     "labeled rows only",
@@ -322,8 +321,7 @@ loses = {
 lost = wide[loses["to coin flips"] | loses["to labeled rows"]].join(bias)
 print(f"{len(lost)} of {len(wide)} cells")
 columns = ["scaling-binning", "coin flips (MaxEnt)", "labeled rows only", "believed - true rate"]
-with pd.option_context("display.max_rows", len(lost)):
-    display(lost[columns].astype(float).round(2))
+print(lost[columns].astype(float).round(2).to_string())
 
 # %%
 not_lost = wide.index.difference(lost.index)
