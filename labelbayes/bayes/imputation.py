@@ -76,8 +76,8 @@ class ImputedLabels:
     @cached_property
     def _fits(self) -> list[CountPair]:
         """Exact laws of U and V, a pair per refit, or one where p is taken as known."""
-        fits = slice(1, None) if len(self.positive.p) > 1 else slice(1)
-        return list(zip(self.positive.laws(fits), self.negative.laws(fits), strict=True))
+        sides = (self.positive, self.negative)
+        return list(zip(*(side.laws(side.fits) for side in sides), strict=True))
 
     def _which(self, draws: Draws) -> IntArray:
         """Refit of each draw."""
@@ -146,7 +146,7 @@ class ImputedLabels:
             return stack_groups([take_population(weights.draw_at(which, rng))])
         cells, fits = self._cells
         known = self.evaluation.counts
-        sampler = RowSampler(self._ranked, cells, known, lambda *_: (which, fits.rates))
+        sampler = RowSampler(self._ranked, cells, known, fits.told(which))
         totals = sampler.draw(len(which), rng, in_order=True)
         return stack_groups([take_totals(known, self._ranked, totals)])
 

@@ -264,7 +264,8 @@ def tipping_odds_ratio(
     def excess(log_odds: float) -> float:
         return tilted.prob(math.exp(log_odds)) - least
 
-    if tilted.is_undefined or not tilted.is_likely(1.0, least):
+    # Not the opposite of "<": it is nan where the metric is undefined for certain.
+    if not excess(0.0) >= 0:
         return 1.0
     steps = np.linspace(0.0, math.log(MOST_ODDS), N_STEPS + 1)
     for near, far in pairwise(steps):

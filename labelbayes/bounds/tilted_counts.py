@@ -19,10 +19,10 @@ from labelbayes.laws.missing_counts import (
     CountPair,
     WeightedP,
     check_made_from,
+    missing_sides,
+    pair_by_row,
     weigh_missing,
 )
-from labelbayes.laws.poisson_binomial import integer_law
-from labelbayes.laws.power_sums import PowerSums
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.results.distribution import ATOM_WIDTH
 
@@ -42,9 +42,9 @@ class _Classes(NamedTuple):
     rows: IntArray
 
     @classmethod
-    def from_weighted(cls, side: WeightedP, fits: slice) -> _Classes:
+    def from_weighted(cls, side: WeightedP) -> _Classes:
         """Return as many classes as there are different p, where these are few."""
-        p = side.p[fits]
+        p = side.p[side.fits]
         if p.shape[1] <= MOST_CLASSES:
             return cls(p, p, side.count[np.newaxis])
         return cls.from_counts([_count_classes(row, side.count) for row in p])
@@ -137,22 +137,16 @@ class TiltedClaim:
         """
         if imputation.row_refits is None:
             weighed = weigh_missing(evaluation, imputation)
-            fits = slice(1, None) if imputation.n_refits else slice(1)
-            positive, negative = (_Classes.from_weighted(side, fits) for side in weighed)
+            positive, negative = (_Classes.from_weighted(side) for side in weighed)
             return cls(metric, claim, evaluation, imputation, weighed, (positive, negative))
         check_made_from(evaluation, imputation)
         counts: tuple[list[IntArray], ...] = ([], [])
         for i in range(imputation.n_refits):
             p = imputation.refit(i)
-            for column, rows in zip(counts, _sides(evaluation), strict=True):
+            for column, rows in zip(counts, missing_sides(evaluation), strict=True):
                 column.append(_count_classes(p[rows], evaluation.count[rows]))
         positive, negative = (_Classes.from_counts(column) for column in counts)
         return cls(metric, claim, evaluation, imputation, None, (positive, negative))
-
-    @property
-    def is_undefined(self) -> bool:
-        """Whether the metric is undefined for certain, whatever the odds ratio."""
-        return math.isnan(self.prob(1.0))
 
     def is_likely(self, odds_ratio: float, prob: float) -> bool:
         """Return whether the probability of the claim is at least `prob`.
@@ -230,26 +224,16 @@ class TiltedClaim:
     def _pairs(self, odds_ratio: float, fits: IntArray) -> list[CountPair]:
         """Return the laws of U and V under some of the fits."""
         if self.weighed is not None:
-            first = 1 if self.imputation.n_refits else 0
             laws = [
-                WeightedP(tilt_odds(side.p[first + fits], odds_ratio), side.count).laws()
+                WeightedP(tilt_odds(side.p[side.fits][fits], odds_ratio), side.count).laws()
                 for side in self.weighed
             ]
             return list(zip(*laws, strict=True))
-        pairs = []
-        for i in fits.tolist():
-            p = tilt_odds(self.imputation.refit(i), odds_ratio)
-            u, v = (
-                integer_law(PowerSums.from_probabilities(p[rows], self.evaluation.count[rows]))
-                for rows in _sides(self.evaluation)
-            )
-            pairs.append((u, v))
-        return pairs
-
-
-def _sides(evaluation: EvaluationSet) -> list[BoolArray]:
-    """Return the missing rows predicted positive, and those predicted negative."""
-    return [~evaluation.is_labeled & (evaluation.y_pred == decision) for decision in (1, 0)]
+        sides = missing_sides(self.evaluation)
+        return [
+            pair_by_row(self.evaluation, sides, tilt_odds(self.imputation.refit(i), odds_ratio))
+            for i in fits.tolist()
+        ]
 
 
 def _edges() -> FloatArray:

@@ -54,8 +54,9 @@ def fitted_laws(p: FloatArray, count: IntArray) -> list[IntegerLaw]:
     Notes
     -----
     **Assumes** independent rows, given their probabilities. A group has a binomial law; groups
-    are convolved, all fits together. Products and sums of positive numbers: every probability is
-    right to a relative 1e-12. Beyond 64 rows ends with less than 1e-17 are left out.
+    are convolved, all fits together. Products and sums of positive numbers: every probability
+    above 1e-300 is right to a relative 1e-12. Beyond 64 rows ends with less than 1e-17 are left
+    out.
     """
     n_rows = int(count.sum())
     size = max(1, _BLOCK // (n_rows + 1))

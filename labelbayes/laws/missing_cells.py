@@ -66,6 +66,21 @@ class Fits:
     n_fits: int
     rates: Callable[[int], FloatArray]
 
+    def told(self, which: IntArray) -> Callable[..., tuple[IntArray, Callable[[int], FloatArray]]]:
+        """Return rates of draws whose fits are told, as where several samplers share them.
+
+        Parameters
+        ----------
+        which : ndarray of int, shape (n_draws,)
+            Fit of each draw.
+
+        Returns
+        -------
+        callable
+            ``rates(n, rng)`` -> fit of each draw, and the rates of a fit.
+        """
+        return lambda *_: (which, self.rates)
+
 
 def cells_of(
     ranked: RankedRows, evaluation: EvaluationSet, bin_index: npt.NDArray[Any]

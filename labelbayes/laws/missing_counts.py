@@ -37,6 +37,11 @@ class WeightedP:
     p: FloatArray
     count: IntArray
 
+    @property
+    def fits(self) -> slice:
+        """Rows of `p` that are mixed: the refits, or the fit itself where there are none."""
+        return slice(1, None) if len(self.p) > 1 else slice(1)
+
     def law(self, i: int) -> IntegerLaw:
         """Return the law of the number of positives under fit `i` (0 is the fit itself).
 
@@ -177,14 +182,8 @@ def weigh_missing(evaluation: EvaluationSet, imputation: Imputation) -> tuple[We
     laws of `count_pairs` need no groups.
     """
     check_made_from(evaluation, imputation)
-    return (
-        _weigh(evaluation, imputation, _missing_rows(evaluation, 1)),
-        _weigh(evaluation, imputation, _missing_rows(evaluation, 0)),
-    )
-
-
-def _missing_rows(evaluation: EvaluationSet, decision: int) -> BoolArray:
-    return ~evaluation.is_labeled & (evaluation.y_pred == decision)
+    positive, negative = missing_sides(evaluation)
+    return _weigh(evaluation, imputation, positive), _weigh(evaluation, imputation, negative)
 
 
 def _weigh(evaluation: EvaluationSet, imputation: Imputation, rows: BoolArray) -> WeightedP:
@@ -230,17 +229,51 @@ def count_pairs(evaluation: EvaluationSet, imputation: Imputation) -> list[Count
     """
     check_made_from(evaluation, imputation)
     if imputation.row_refits is not None:
-        sides = [np.flatnonzero(_missing_rows(evaluation, decision)) for decision in (1, 0)]
-        counts = [evaluation.count[rows] for rows in sides]
-        pairs = []
-        for i in range(imputation.n_refits):
-            p = imputation.refit(i)
-            laws = [
-                integer_law(PowerSums.from_probabilities(p[rows], count))
-                for rows, count in zip(sides, counts, strict=True)
-            ]
-            pairs.append((laws[0], laws[1]))
-        return pairs
+        sides = missing_sides(evaluation)
+        return [
+            pair_by_row(evaluation, sides, imputation.refit(i)) for i in range(imputation.n_refits)
+        ]
     positive, negative = weigh_missing(evaluation, imputation)
-    fits = slice(1, None) if imputation.n_refits else slice(1)
-    return list(zip(positive.laws(fits), negative.laws(fits), strict=True))
+    return list(zip(positive.laws(positive.fits), negative.laws(negative.fits), strict=True))
+
+
+def missing_sides(evaluation: EvaluationSet) -> tuple[BoolArray, BoolArray]:
+    """Return which missing rows are predicted positive, and which negative.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Labels and decisions.
+
+    Returns
+    -------
+    tuple of ndarray of bool, shape (n_rows,)
+        Predicted positive, predicted negative.
+    """
+    missing = ~evaluation.is_labeled
+    return missing & (evaluation.y_pred == 1), missing & (evaluation.y_pred == 0)
+
+
+def pair_by_row(
+    evaluation: EvaluationSet, sides: tuple[BoolArray, BoolArray], p: FloatArray
+) -> CountPair:
+    """Return the laws of U and V where each row has a probability of its own.
+
+    Parameters
+    ----------
+    evaluation : EvaluationSet
+        Counts.
+    sides : tuple of ndarray of bool
+        `missing_sides` of it.
+    p : ndarray of float, shape (n_rows,)
+        P(y = 1) of each row.
+
+    Returns
+    -------
+    tuple of IntegerLaw
+        Laws of U and V.
+    """
+    u, v = (
+        integer_law(PowerSums.from_probabilities(p[rows], evaluation.count[rows])) for rows in sides
+    )
+    return u, v

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -238,8 +238,7 @@ class RowCompletions:
             which[at] = fit
         values = []
         for side, (cells, fits) in zip(self.sides, self.cells, strict=True):
-            told = partial(_told_rates, which, fits)
-            sampler = RowSampler(side.ranked, cells, side.evaluation.counts, told)
+            sampler = RowSampler(side.ranked, cells, side.evaluation.counts, fits.told(which))
             values.append(drawn_metrics(metrics, sampler, sampler.draw(n, rng, in_order=True)))
         a, b = values
         return {name: a[name] - b[name] for name in a}
@@ -337,12 +336,6 @@ def _four_cells(rows: float, n: int, rng: np.random.Generator) -> Cells:
 def _put(drawn: dict[str, FloatArray], at: IntArray | slice, values: dict[str, FloatArray]) -> None:
     for name, column in values.items():
         drawn[name][at] = column
-
-
-def _told_rates(
-    which: IntArray, fits: Fits, n: int, rng: np.random.Generator
-) -> tuple[IntArray, Callable[[int], FloatArray]]:
-    return which, fits.rates
 
 
 def _in_order(chosen: BoolArray, keys: Sequence[npt.NDArray[Any] | None]) -> IntArray:

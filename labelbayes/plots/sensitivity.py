@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from labelbayes._checks import CI_PROB, check_open_unit, check_real, check_type
-from labelbayes.bounds.sensitivity import NO_ORDER, mix_pairs, tipping_odds_ratio
+from labelbayes.bounds.sensitivity import NO_ORDER, tipping_odds_ratio
+from labelbayes.bounds.tilt_path import follow_tilt
 from labelbayes.data.evaluation_set import EvaluationSet
 from labelbayes.imputation.belief import Imputation
-from labelbayes.laws.count_metrics import exact_law
-from labelbayes.laws.missing_counts import count_pairs
 from labelbayes.metrics.confusion import CountMetric
 from labelbayes.metrics.registry import resolve_count_metrics
 from labelbayes.plots.style import (
@@ -92,28 +91,13 @@ def plot_sensitivity(
         raise ValueError(f"`max_odds_ratio` must be above 1; got {max_odds_ratio!r}. 4 is usual.")
     share = check_open_unit("ci_prob", ci_prob, "Write 0.95 for 95%.")
     (asked,) = resolve_count_metrics([metric], remedy=NO_ORDER)
-    name = asked.name
-    steps = np.exp(np.linspace(-1, 1, 2 * _N_STEPS + 1) * math.log(largest))
-    # The laws at an odds ratio and at its inverse are also those of the bounds between them.
-    pairs = [count_pairs(evaluation, imputation.tilt(step)) for step in steps]
-    laws = [exact_law(asked, evaluation.counts, pair) for pair in pairs]
-    spans = [law.interval(share) for law in laws]
-    tail = (1 - share) / 2
-    ends = np.array(
-        [
-            [
-                float(exact_law(asked, evaluation.counts, mix_pairs(*of)).quantile(q))
-                for of, q in (((lowered, raised), tail), ((raised, lowered), 1 - tail))
-            ]
-            for lowered, raised in zip(pairs[_N_STEPS::-1], pairs[_N_STEPS:], strict=True)
-        ]
-    )
-    ends = np.concatenate([ends[:0:-1], ends])
+    path = follow_tilt(evaluation, imputation, asked, largest, n_steps=_N_STEPS, ci_prob=share)
+    steps = path.odds_ratio
     ax = new_axes(*_SIZE) if ax is None else ax
     inks, color = inks_on(ax), color_of(_RUNG)
     ax.plot(
         steps,
-        ends,
+        np.stack([path.lowest, path.highest], axis=1),
         color=color,
         linewidth=1.2,
         linestyle=(0, (4, 2)),
@@ -121,14 +105,14 @@ def plot_sensitivity(
     )
     ax.fill_between(
         steps,
-        [span.low for span in spans],
-        [span.high for span in spans],
+        path.low,
+        path.high,
         color=color,
         alpha=0.25,
         linewidth=0,
         label=f"{100 * share:g}% interval, the same for all",
     )
-    ax.plot(steps, [law.mean for law in laws], color=color, linewidth=2.0, label="mean")
+    ax.plot(steps, path.mean, color=color, linewidth=2.0, label="mean")
     ax.axvline(1.0, color=inks.rule, linewidth=1.0, zorder=1)
     notes = ["The data cannot tell the odds ratio: it is a statement of belief."]
     if claim is not None:
@@ -140,7 +124,7 @@ def plot_sensitivity(
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{tick:.3g}" for tick in ticks])
     dress(ax, inks, xlabel="odds ratio, missing against comparable labeled rows")
-    ax.set_ylabel(name, color=inks.text, fontsize=TEXT_SIZE)
+    ax.set_ylabel(asked.name, color=inks.text, fontsize=TEXT_SIZE)
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),

@@ -123,7 +123,6 @@ def test_counts_of_unequal_rows_have_their_mean_and_variance() -> None:
 @pytest.mark.parametrize("is_binned", [True, False])
 def test_draws_have_the_exact_moments(is_binned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_draws, "POOLED_ROWS", 10_000)
-    monkeypatch.setattr(rank_pools, "SPAN", 1 / 64)
     evaluation, belief = rows(24_000, is_binned=is_binned)
     belief = belief.without_refits()
     sampler = RowSampler.from_imputation(evaluation, belief)
@@ -152,7 +151,6 @@ def test_draws_have_the_exact_moments(is_binned: bool, monkeypatch: pytest.Monke
 
 def test_order_of_draws_and_refits_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_draws, "POOLED_ROWS", 10_000)
-    monkeypatch.setattr(rank_pools, "SPAN", 1 / 64)
     evaluation, belief = rows(24_000)
     assert belief.bin_values is not None
     sampler = RowSampler.from_imputation(evaluation, belief)
@@ -174,13 +172,11 @@ def test_expected_sums_of_unequal_rows_are_exact() -> None:
     tail, below = p[pools.n_head :], cells.step[pools.n_head :]
     mean = np.bincount(pools.of_cell, tail)
     shifts = pools.shifts(tail)
-    columns = (1 / np.cumsum(ranked.step_count), None, ranked.midrank)
-    for column, shift, of_pool in zip(columns, shifts, pools.means, strict=True):
-        if column is not None:
-            expected = float(tail @ column[below])
-            assert of_pool @ mean + shift.sum() == pytest.approx(expected, rel=1e-12)
-            # A planted error: without the shift they are not.
-            assert of_pool @ mean != pytest.approx(expected, rel=1e-7)
+    for i, column in ((0, 1 / np.cumsum(ranked.step_count)), (2, ranked.midrank)):
+        expected, pooled_sum = float(tail @ column[below]), float(pools.means[i] @ mean)
+        assert pooled_sum + shifts[i].sum() == pytest.approx(expected, rel=1e-12)
+        # A planted error: without the shift they are not.
+        assert pooled_sum != pytest.approx(expected, rel=1e-7)
 
 
 def test_one_step_that_holds_all_rows_has_no_pools(monkeypatch: pytest.MonkeyPatch) -> None:
